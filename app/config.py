@@ -1,0 +1,127 @@
+"""Configuration: frozen, every key with a default, unknown keys named."""
+
+import difflib
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from paceline.errors import ConfigError
+from paceline.plan import KVType
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+Speculation = Literal["auto", "off", "ngram", "draft"]
+Natural = Annotated[int, msgspec.Meta(ge=0)]
+Positive = Annotated[int, msgspec.Meta(ge=1)]
+Fraction = Annotated[float, msgspec.Meta(ge=0, le=1)]
+
+
+class ModelsConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which models are used and where they are kept."""
+
+    pair: str = ""  # a pair of the catalogue; empty: not chosen yet, `paceline setup` chooses
+    target: str = ""  # instead of the pair's: catalogue name, path of a GGUF, or owner/repository:file
+    draft: str = ""  # the same; "none" for no draft model
+    directory: str = ""  # the store; empty: paceline's data folder
+    offline: bool = False  # never use the network
+
+
+class EngineConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How models are loaded and decoded."""
+
+    context: Natural = 0  # tokens; 0: chosen by memory
+    threads: Natural = 0  # 0: physical cores, within the container's limit
+    gpu_layers: Natural | Literal["auto"] = "auto"
+    main_gpu: Natural = 0
+    tensor_split: tuple[float, ...] = ()
+    flash_attention: bool = True
+    kv_type: KVType = "f16"
+    batch: Annotated[int, msgspec.Meta(ge=32, le=4096)] = 512
+    speculation: Speculation = "auto"
+
+
+class SamplingConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How a token is chosen from the model's distribution. Temperature 0 takes the likeliest, always."""
+
+    temperature: Annotated[float, msgspec.Meta(ge=0, le=10)] = 0.0
+    top_k: Natural = 40  # 0: off
+    top_p: Fraction = 0.95  # 1: off
+    min_p: Fraction = 0.0  # 0: off
+    repetition_penalty: Annotated[float, msgspec.Meta(gt=0, le=10)] = 1.0  # 1: off
+    repetition_window: Natural = 64  # tokens looked back at
+
+
+class AskConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Questions and answers."""
+
+    system: str = "You are a careful programmer. Answer briefly and show code where it helps."
+    max_tokens: Positive = 2048
+
+
+class CompleteConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Completions in a file."""
+
+    max_tokens: Positive = 128
+    prefix_tokens: Positive = 1024  # how much of the file before the cursor's line is shown to the model
+    suffix_tokens: Natural = 256  # and after it
+
+
+class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """All of it; `Config()` is a working configuration."""
+
+    models: ModelsConfig = ModelsConfig()
+    engine: EngineConfig = EngineConfig()
+    sampling: SamplingConfig = SamplingConfig()
+    ask: AskConfig = AskConfig()
+    complete: CompleteConfig = CompleteConfig()
+
+
+def load(path: Path) -> Config:
+    """Read the configuration file; a missing one means the defaults.
+
+    Raises ConfigError when it cannot be read, is not TOML, has an unknown key or a value of the wrong kind.
+    """
+    return convert(read_toml(path), Config, path) if path.exists() else Config()
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """The file's tables. Raises ConfigError."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is not valid TOML: {error}", "mend the line it names, or remove the file") from error
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror}", "check that it is a readable file") from error
+
+
+def convert(data: dict[str, Any], into: type[Any], path: Path) -> Any:
+    """The data as an instance of a frozen struct; every unknown key is named. Raises ConfigError."""
+    unknown = list(unknown_keys(data, into))
+    if unknown:
+        names = ", ".join(key for key, _ in unknown)
+        meant = "; ".join(f"{key}: did you mean {guess}?" for key, guess in unknown if guess)
+        raise ConfigError(f"{path} has unknown keys: {names}", meant or "remove them; the README lists the known ones")
+    try:
+        return msgspec.convert(data, into)
+    except msgspec.ValidationError as error:
+        raise ConfigError(f"{path}: {error}", "the path after $ names the key") from error
+
+
+def unknown_keys(data: Any, into: Any, prefix: str = "") -> list[tuple[str, str]]:
+    """Keys of the data that the struct does not have, each with the nearest known name or an empty string."""
+    if not (isinstance(data, dict) and isinstance(into, type) and issubclass(into, msgspec.Struct)):
+        return []
+    fields = {field.name: field.type for field in msgspec.structs.fields(into)}
+    found: list[tuple[str, str]] = []
+    for key, value in data.items():
+        if key not in fields:
+            near = difflib.get_close_matches(key, fields, n=1)
+            found.append((prefix + key, prefix + near[0] if near else ""))
+        else:
+            found += unknown_keys(value, fields[key], f"{prefix}{key}.")
+    return found
