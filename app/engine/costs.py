@@ -1,0 +1,111 @@
+"""What a decode of m tokens costs on this machine: measured, interpolated, and corrected while running."""
+
+import time
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from paceline.engine.backend import Backend, Span
+
+SIZES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64)
+
+
+@dataclass(frozen=True)
+class CostCurve:
+    """Milliseconds for one decode of m tokens of one sequence, all with logits. Measured points, by rising m."""
+
+    sizes: tuple[int, ...]
+    milliseconds: tuple[float, ...]
+
+    def at(self, m: int) -> float:
+        """Cost of m tokens: measured, on the line between neighbours, or on the last segment's line beyond."""
+        if m <= self.sizes[0] or len(self.sizes) == 1:
+            return self.milliseconds[0] * (1.0 if m >= self.sizes[0] else m / self.sizes[0])
+        right = min(bisect_left(self.sizes, m), len(self.sizes) - 1)
+        left = right - 1
+        if self.sizes[right] == m:
+            return self.milliseconds[right]
+        share = (m - self.sizes[left]) / (self.sizes[right] - self.sizes[left])
+        return self.milliseconds[left] + share * (self.milliseconds[right] - self.milliseconds[left])
+
+    def to_json(self) -> dict[str, list[float]]:
+        """Plain data."""
+        return {"tokens": [float(size) for size in self.sizes], "ms": list(self.milliseconds)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Sequence[float]]) -> "CostCurve":
+        """The inverse of `to_json`. Raises KeyError, TypeError or ValueError when the data is something else."""
+        sizes = tuple(int(size) for size in data["tokens"])
+        costs = tuple(float(cost) for cost in data["ms"])
+        if not sizes or len(sizes) != len(costs) or min(costs) <= 0 or any(b <= a for a, b in pairwise(sizes)):
+            raise ValueError("not a cost curve")
+        return cls(sizes, costs)
+
+
+# A guess for a machine that was never measured: verification costs nearly as much as plain decoding, so that nothing
+# is drafted that is not close to certain.
+CAUTIOUS = CostCurve((1, 2, 4, 8, 16, 32), (1.0, 1.9, 3.4, 6.0, 9.5, 18.0))
+
+
+def measure(
+    backend: Backend,
+    *,
+    context: int = 256,
+    repetitions: int = 7,
+    sizes: Sequence[int] = SIZES,
+    progress: Callable[[float], None] = lambda _: None,
+) -> CostCurve:
+    """Time decodes of each size behind `context` tokens.
+
+    Sizes are interleaved so that a busy spell hits all of them, and the second best of the repetitions is taken: it is
+    what the machine can do, without trusting a single lucky reading.
+    """
+    sizes = [m for m in sizes if context + m <= backend.capabilities.n_ctx and m <= backend.capabilities.n_batch]
+    n = backend.vocabulary.n_tokens
+    tokens = [(7919 * i + 13) % n for i in range(context + max(sizes))]
+    readings: dict[int, list[float]] = {m: [] for m in sizes}
+    chunk = backend.capabilities.n_batch
+    backend.truncate(0, 0)
+    for start in range(0, context, chunk):
+        backend.decode([Span(0, start, tokens[start : min(start + chunk, context)])])
+    done = 0
+    for _ in range(repetitions):
+        for m in sizes:
+            began = time.perf_counter()
+            backend.decode([Span(0, context, tokens[context : context + m], outputs=m)])
+            readings[m].append((time.perf_counter() - began) * 1000)
+            backend.truncate(0, context)
+            done += 1
+            progress(done / (repetitions * len(sizes)))
+    backend.truncate(0, 0)
+    return CostCurve(tuple(sizes), tuple(sorted(readings[m])[min(1, repetitions - 1)] for m in sizes))
+
+
+@dataclass
+class CostModel:
+    """A curve kept current. Each observation moves the machine's overall pace and, more slowly, that size's offset.
+
+    Steps are clipped, so one stall (another program, a page fault) cannot bend the curve.
+    """
+
+    curve: CostCurve
+    pace: float = 1.0  # now / when measured, over all sizes
+    offsets: dict[int, float] = field(default_factory=dict)  # per measured size, relative to curve * pace
+
+    def at(self, m: int) -> float:
+        """Milliseconds that m tokens cost now."""
+        return self.curve.at(m) * self.pace * self.offsets.get(self._nearest(m), 1.0)
+
+    def observe(self, m: int, milliseconds: float) -> None:
+        """A decode of m tokens took this long."""
+        ratio = milliseconds / self.at(m)
+        step = min(max(ratio, 0.7), 1.4)
+        self.pace *= step**0.1
+        near = self._nearest(m)
+        self.offsets[near] = min(max(self.offsets.get(near, 1.0) * step**0.05, 0.5), 2.0)
+
+    def _nearest(self, m: int) -> int:
+        sizes = self.curve.sizes
+        at = min(bisect_left(sizes, m), len(sizes) - 1)
+        return sizes[at - 1] if at and m - sizes[at - 1] < sizes[at] - m else sizes[at]

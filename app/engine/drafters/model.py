@@ -1,0 +1,135 @@
+"""Drafting with the pair's small model, whose cache is kept in step with the target's."""
+
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paceline.engine.acceptance import Bucket, bucket
+from paceline.engine.backend import Backend
+from paceline.engine.drafters.base import Proposal, Worth
+from paceline.engine.kv import Slot, SlotTable
+from paceline.engine.sampler import NEAR, Distribution, SamplerSettings, distribution
+from paceline.engine.verify import CHOICE
+
+DRAW = 3  # stream of randomness for drafts that are drawn independently of the target's
+CONFIDENCE_LEVELS = 12
+
+
+class DraftModel:
+    """The pair's draft model, loaded when it is first asked for. Its slots outlive the requests."""
+
+    def __init__(self, load: Callable[[], Backend]) -> None:
+        self._load = load
+        self._slots: SlotTable | None = None
+        self._backend: Backend | None = None
+
+    @property
+    def loaded(self) -> bool:
+        """Whether its weights are in memory."""
+        return self._backend is not None
+
+    @property
+    def backend(self) -> Backend:
+        """The backend, loaded now if it was not. Raises ModelError, ResourceError, EngineError."""
+        if self._backend is None:
+            self._backend = self._load()
+        return self._backend
+
+    def acquire(self, tokens: Sequence[int]) -> Slot:
+        """A slot that shares the most with these tokens."""
+        self._slots = self._slots or SlotTable(self.backend)
+        return self._slots.acquire(tokens)[0]
+
+    def release(self, slot: Slot) -> None:
+        """Give the slot back, cache and all."""
+        if self._slots is not None:
+            self._slots.release(slot)
+
+    def abort(self, on: bool) -> None:
+        """Stop its running decode too."""
+        if self._backend is not None:
+            self._backend.abort(on)
+
+    def close(self) -> None:
+        """Free the memory."""
+        if self._backend is not None:
+            self._backend.close()
+            self._backend, self._slots = None, None
+
+
+class ModelDrafter:
+    """Drafts token by token for one request.
+
+    With temperature 0, and whenever the request fixed its seed, the draft uses the very noise that the target will
+    use at that position. It is then deterministic, and a seed gives the same answer with and without it (Daliri, Musco
+    and Suresh 2024, drafter-invariant speculative decoding). Otherwise it draws from its own final distribution,
+    which is accepted a little more often.
+    """
+
+    name = "draft"
+
+    def __init__(self, model: DraftModel, settings: SamplerSettings, *, shared_noise: bool) -> None:
+        self._model = model
+        self._settings = settings
+        self._shared_noise = shared_noise or settings.greedy
+        self._tokens: list[int] = []
+        self._slot: Slot | None = None
+
+    def extend(self, tokens: Sequence[int]) -> None:
+        """Committed tokens; the cache catches up when a draft is asked for."""
+        self._tokens.extend(tokens)
+
+    def propose(self, limit: int, worth: Worth) -> Sequence[Proposal]:
+        """Draft until `worth` says that one more token does not pay. Raises EngineError, DecodeAborted."""
+        began = time.perf_counter()
+        limit = min(limit, self._model.backend.capabilities.n_ctx - len(self._tokens) - 1)
+        if limit < 1:
+            return ()
+        row = self._catch_up()
+        tokens: list[int] = []
+        drawn: list[Distribution] = []
+        buckets: list[Bucket] = []
+        assert self._slot is not None
+        end = self._slot.backend.vocabulary.end_of_generation
+        while True:
+            chosen = self._distribution(row, tokens)
+            token = chosen.choose(self._settings.seed, len(self._tokens) + len(tokens), self._stream)
+            tokens.append(token)
+            drawn.append(chosen)
+            buckets.append(bucket("draft", int(confidence(row, token) * CONFIDENCE_LEVELS)))
+            if len(tokens) >= limit or token in end or not worth(buckets):
+                break
+            row = self._slot.decode([token], outputs=1)[-1]
+        spent = (time.perf_counter() - began) * 1000
+        return (Proposal(self.name, tokens, buckets, None if self._shared_noise else drawn, spent),)
+
+    def close(self) -> None:
+        """Give the slot back; its cache stays for the next request that begins alike."""
+        if self._slot is not None:
+            self._model.release(self._slot)
+            self._slot = None
+
+    @property
+    def _stream(self) -> int:
+        return CHOICE if self._shared_noise else DRAW
+
+    def _catch_up(self) -> NDArray[np.float32]:
+        """Bring the cache to all committed tokens, dropping drafts that were rejected; the last token's logits."""
+        if self._slot is None:
+            self._slot = self._model.acquire(self._tokens)
+        same = self._slot.keep_prefix_of(self._tokens)
+        return np.asarray(self._slot.decode(self._tokens[same:], outputs=1)[-1])
+
+    def _distribution(self, row: NDArray[np.float32], drafted: Sequence[int]) -> Distribution:
+        window = self._settings.repetition_window
+        recent = (self._tokens[-window:] + list(drafted))[-window:] if window else []
+        return distribution(row, self._settings, recent)
+
+
+def confidence(row: NDArray[np.float32], token: int) -> float:
+    """softmax(row)[token], leaving out logits so far below the maximum that they hardly add to the sum."""
+    top = row.max()
+    near = row[row > top - NEAR].astype(np.float64)
+    return float(np.exp(float(row[token]) - float(top)) / np.exp(near - float(top)).sum())

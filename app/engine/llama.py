@@ -1,0 +1,315 @@
+"""llama.cpp as a backend. The only file that imports llama_cpp; every return code is looked at."""
+
+import ctypes
+from collections import deque
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import llama_cpp as llama
+import numpy as np
+from llama_cpp._ggml import libggml
+
+from paceline.engine.backend import Capabilities, DecodeAborted, Logits, Span
+from paceline.engine.vocabulary import FimTokens, Vocabulary
+from paceline.errors import EngineError, ModelError, ResourceError
+from paceline.plan import Device, LoadOptions
+
+WARNING = 3  # GGML_LOG_LEVEL_WARN
+GPU_TYPES = (1, 2)  # GGML_BACKEND_DEVICE_TYPE_GPU, _IGPU
+KV_TYPES = {"f16": llama.GGML_TYPE_F16, "q8_0": llama.GGML_TYPE_Q8_0, "q4_0": llama.GGML_TYPE_Q4_0}
+
+
+class _Log:
+    """llama.cpp's log, which belongs to the process: kept from the terminal, the last complaints at hand."""
+
+    def __init__(self) -> None:
+        self.complaints: deque[str] = deque(maxlen=20)
+        self._level = 0
+        self.callback = llama.llama_log_callback(self._take)
+        llama.llama_log_set(self.callback, ctypes.c_void_p(0))
+
+    def _take(self, level: int, text: bytes, _: object) -> None:
+        self._level = level if level != 5 else self._level  # 5 continues the line before
+        if self._level >= WARNING and text.strip():
+            self.complaints.append(text.decode(errors="replace").strip())
+
+    def last(self) -> str:
+        return self.complaints[-1] if self.complaints else "llama.cpp gave no reason"
+
+
+_LOG = _Log()
+llama.llama_backend_init()
+
+
+class Model:
+    """Weights (or the vocabulary alone) in memory."""
+
+    def __init__(self, path: Path, options: LoadOptions, *, vocabulary_only: bool = False) -> None:
+        """Load a GGUF file. Raises ModelError when llama.cpp refuses it."""
+        params = llama.llama_model_default_params()
+        params.n_gpu_layers = options.gpu_layers
+        params.main_gpu = options.main_gpu
+        params.vocab_only = vocabulary_only
+        params.load_mode = llama.LLAMA_LOAD_MODE_MMAP if options.use_mmap else llama.LLAMA_LOAD_MODE_NONE
+        if options.tensor_split:
+            share = (ctypes.c_float * llama.llama_max_devices())(*options.tensor_split)
+            params.tensor_split = share
+        _LOG.complaints.clear()
+        self.path = path
+        self.handle = llama.llama_model_load_from_file(str(path).encode(), params)
+        if not self.handle:
+            raise ModelError(
+                f"llama.cpp cannot load {path}: {_LOG.last()}",
+                "check the file with `paceline models info`; a newer llama-cpp-python may know its kind",
+            )
+        self.vocabulary = _read_vocabulary(self.handle)
+
+    def close(self) -> None:
+        """Free the weights."""
+        if self.handle:
+            llama.llama_model_free(self.handle)
+            self.handle = None
+
+
+class LlamaBackend:
+    """A model with a context, as `engine.backend.Backend` asks for it."""
+
+    def __init__(self, path: Path, options: LoadOptions, *, n_seq_max: int = 1) -> None:
+        """Load and create the context. Raises ModelError, ResourceError."""
+        self._model = Model(path, options)
+        self._context = self._create_context(options, n_seq_max)
+        self._memory = llama.llama_get_memory(self._context)
+        handle = self._model.handle
+        self._capabilities = Capabilities(
+            n_ctx=llama.llama_n_ctx(self._context),
+            n_batch=llama.llama_n_batch(self._context),
+            n_seq_max=n_seq_max,
+            partial_removal=not (llama.llama_model_is_recurrent(handle) or llama.llama_model_is_hybrid(handle)),
+        )
+        self._batch = _Batch(self._capabilities.n_batch)
+        self._n_vocab = llama.llama_vocab_n_tokens(llama.llama_model_get_vocab(handle))
+        # llama.cpp polls the callback from the computing thread. A Python function would have to wait for the GIL each
+        # time; strlen of a one-byte string is a C function that says whether that byte is set.
+        self._flag = ctypes.create_string_buffer(2)
+        stop = ctypes.cast(ctypes.CDLL(None).strlen, llama.ggml_abort_callback)
+        llama.llama_set_abort_callback(self._context, stop, ctypes.cast(self._flag, ctypes.c_void_p))
+
+    def _create_context(self, options: LoadOptions, n_seq_max: int) -> Any:
+        params = llama.llama_context_default_params()
+        params.n_ctx = options.n_ctx
+        params.n_batch = params.n_ubatch = min(options.n_batch, options.n_ctx)
+        params.n_seq_max = n_seq_max
+        params.kv_unified = True
+        params.n_threads = params.n_threads_batch = options.n_threads
+        params.type_k = params.type_v = KV_TYPES[options.kv_type]
+        params.flash_attn_type = (
+            llama.LLAMA_FLASH_ATTN_TYPE_AUTO if options.flash_attention else llama.LLAMA_FLASH_ATTN_TYPE_DISABLED
+        )
+        context = llama.llama_init_from_model(self._model.handle, params)
+        if not context:
+            self._model.close()
+            raise ResourceError(
+                f"no memory for a context of {options.n_ctx} tokens: {_LOG.last()}",
+                "set engine.context to a smaller number in the configuration",
+            )
+        return context
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The model's tokens."""
+        return self._model.vocabulary
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What it can do."""
+        return self._capabilities
+
+    def decode(self, spans: Sequence[Span]) -> Logits:
+        """llama_decode of the spans; rows of logits as a view. Raises DecodeAborted, EngineError."""
+        outputs = self._batch.fill(spans, self._n_vocab)
+        code = llama.llama_decode(self._context, self._batch.struct)
+        if code == 0:
+            if not outputs:
+                llama.llama_synchronize(self._context)
+                return np.empty((0, self._n_vocab), np.float32)
+            pointer = llama.llama_get_logits(self._context)  # waits for the computation
+            if not pointer:
+                raise EngineError("llama.cpp computed no logits")
+            return np.ctypeslib.as_array(pointer, (outputs, self._n_vocab))
+        for span in spans:  # micro-batches that were done before the failure are still in the cache
+            self.truncate(span.seq, span.start)
+        if code == 2:
+            raise DecodeAborted
+        if code == 1:
+            raise EngineError("the model's cache has no room for these tokens", "raise engine.context")
+        raise EngineError(f"llama_decode failed with code {code}: {_LOG.last()}")
+
+    def truncate(self, seq: int, length: int) -> None:
+        """llama_memory_seq_rm of everything behind `length`. Raises EngineError when the model cannot."""
+        if not llama.llama_memory_seq_rm(self._memory, seq, length if length else -1, -1):
+            raise EngineError(f"this model cannot drop the tail of a sequence (at {length} tokens)")
+
+    def copy(self, source: int, destination: int, length: int) -> None:
+        """llama_memory_seq_cp of the first `length` tokens into an emptied sequence."""
+        self.truncate(destination, 0)
+        llama.llama_memory_seq_cp(self._memory, source, destination, 0, length)
+
+    def save(self, seq: int) -> bytes:
+        """llama_state_seq_get_data. Raises EngineError."""
+        size = llama.llama_state_seq_get_size(self._context, seq)
+        buffer = (ctypes.c_uint8 * size)()
+        if llama.llama_state_seq_get_data(self._context, buffer, size, seq) != size:
+            raise EngineError("llama.cpp could not save a sequence")
+        return bytes(buffer)
+
+    def restore(self, seq: int, state: bytes) -> None:
+        """llama_state_seq_set_data. Raises EngineError when the state does not fit."""
+        self.truncate(seq, 0)
+        buffer = (ctypes.c_uint8 * len(state)).from_buffer_copy(state)
+        if llama.llama_state_seq_set_data(self._context, buffer, len(state), seq) == 0:
+            raise EngineError("llama.cpp could not restore a sequence")
+
+    def abort(self, on: bool) -> None:
+        """Make the running decode and later ones return at once, or let them run again."""
+        self._flag[0] = b"\x01" if on else b"\x00"
+
+    def close(self) -> None:
+        """Free context and weights."""
+        if self._context:
+            llama.llama_free(self._context)
+            self._context = None
+        self._model.close()
+
+
+class _Batch:
+    """A llama_batch over arrays of our own, filled through NumPy instead of element by element."""
+
+    def __init__(self, size: int) -> None:
+        self._token = np.zeros(size, np.int32)
+        self._pos = np.zeros(size, np.int32)
+        self._n_seq = np.ones(size, np.int32)
+        self._seq = np.zeros(size, np.int32)
+        self._outputs = np.zeros(size, np.int8)
+        step, base = self._seq.itemsize, self._seq.ctypes.data
+        self._seq_pointers = np.array([base + step * i for i in range(size)], np.uintp)
+        self.struct = llama.llama_batch(
+            n_tokens=0,
+            token=self._token.ctypes.data_as(ctypes.POINTER(ctypes.c_int32)),
+            embd=None,
+            pos=self._pos.ctypes.data_as(ctypes.POINTER(ctypes.c_int32)),
+            n_seq_id=self._n_seq.ctypes.data_as(ctypes.POINTER(ctypes.c_int32)),
+            seq_id=self._seq_pointers.ctypes.data_as(ctypes.POINTER(ctypes.POINTER(ctypes.c_int32))),
+            logits=self._outputs.ctypes.data_as(ctypes.POINTER(ctypes.c_int8)),
+        )
+
+    def fill(self, spans: Sequence[Span], n_vocab: int) -> int:
+        """Write the spans; how many rows of logits they ask for. Raises EngineError."""
+        at = outputs = 0
+        for span in spans:
+            n = len(span.tokens)
+            if n == 0 or at + n > len(self._token):
+                raise EngineError(f"a batch of {at + n} tokens where 1 to {len(self._token)} fit")
+            self._token[at : at + n] = span.tokens
+            self._pos[at : at + n] = np.arange(span.start, span.start + n)
+            self._seq[at : at + n] = span.seq
+            self._outputs[at : at + n] = 0
+            self._outputs[at + n - span.outputs : at + n] = 1
+            at += n
+            outputs += span.outputs
+        ids = self._token[:at]
+        if ids.min() < 0 or ids.max() >= n_vocab:
+            raise EngineError(f"a token outside the vocabulary of {n_vocab}")
+        self.struct.n_tokens = at
+        return outputs
+
+
+def read_vocabulary(path: Path) -> Vocabulary:
+    """A file's vocabulary without its weights. It keeps the file's tables in memory. Raises ModelError."""
+    return Model(path, LoadOptions(), vocabulary_only=True).vocabulary
+
+
+def supports_gpu() -> bool:
+    """Whether this build of llama.cpp can offload at all."""
+    return bool(llama.llama_supports_gpu_offload())
+
+
+def build_info() -> str:
+    """Version of llama-cpp-python and what the build of llama.cpp makes use of."""
+    return f"llama-cpp-python {llama.__version__}: {llama.llama_print_system_info().decode(errors='replace').strip()}"
+
+
+def devices() -> list[Device]:
+    """Accelerators that this build can use now (ggml_backend_dev_*)."""
+    libggml.ggml_backend_dev_get.restype = ctypes.c_void_p
+    libggml.ggml_backend_dev_get.argtypes = [ctypes.c_size_t]
+    libggml.ggml_backend_dev_count.restype = ctypes.c_size_t
+    for name in ("name", "description"):
+        getattr(libggml, f"ggml_backend_dev_{name}").restype = ctypes.c_char_p
+        getattr(libggml, f"ggml_backend_dev_{name}").argtypes = [ctypes.c_void_p]
+    libggml.ggml_backend_dev_type.argtypes = [ctypes.c_void_p]
+    libggml.ggml_backend_dev_memory.argtypes = [ctypes.c_void_p, *[ctypes.POINTER(ctypes.c_size_t)] * 2]
+    libggml.ggml_backend_dev_memory.restype = None
+    found: list[Device] = []
+    for i in range(libggml.ggml_backend_dev_count()):
+        device = libggml.ggml_backend_dev_get(i)
+        if libggml.ggml_backend_dev_type(device) not in GPU_TYPES:
+            continue
+        free, total = ctypes.c_size_t(), ctypes.c_size_t()
+        libggml.ggml_backend_dev_memory(device, ctypes.byref(free), ctypes.byref(total))
+        name = libggml.ggml_backend_dev_name(device).decode(errors="replace")
+        description = libggml.ggml_backend_dev_description(device).decode(errors="replace")
+        found.append(Device(len(found), name, description, total.value, free.value))
+    return found
+
+
+def _read_vocabulary(model: Any) -> Vocabulary:
+    vocab = llama.llama_model_get_vocab(model)
+    n_tokens = llama.llama_vocab_n_tokens(vocab)
+    ids = range(n_tokens)
+    template = llama.llama_model_chat_template(model, None)
+
+    def known(token: int) -> int | None:
+        return token if 0 <= token < n_tokens else None
+
+    def encode(text: str, special: bool, bos: bool) -> list[int]:
+        data = text.encode("utf-8", "surrogatepass")
+        size = len(data) + 8
+        buffer = (llama.llama_token * size)()
+        n = llama.llama_tokenize(vocab, data, len(data), buffer, size, bos, special)
+        if n < 0:  # it says how many it would have needed
+            size = -n
+            buffer = (llama.llama_token * size)()
+            n = llama.llama_tokenize(vocab, data, len(data), buffer, size, bos, special)
+        if n < 0:
+            raise EngineError("llama.cpp could not tokenize the text")
+        return buffer[:n]
+
+    def piece(token: int) -> bytes:
+        if token in control:
+            return b""
+        size = 64
+        while True:
+            buffer = ctypes.create_string_buffer(size)
+            n = llama.llama_token_to_piece(vocab, token, buffer, size, 0, False)
+            if n >= 0:
+                return buffer.raw[:n]
+            size = -n
+
+    control = frozenset(t for t in ids if llama.llama_vocab_get_attr(vocab, t) & llama.LLAMA_TOKEN_ATTR_CONTROL)
+    prefix, suffix, middle, pad, repository, separator = (
+        known(getattr(llama, f"llama_vocab_fim_{name}")(vocab)) for name in ("pre", "suf", "mid", "pad", "rep", "sep")
+    )
+    infills = prefix is not None and suffix is not None and middle is not None
+    return Vocabulary(
+        n_tokens=n_tokens,
+        encoder=encode,
+        read_piece=piece,
+        read_text=lambda token: llama.llama_vocab_get_text(vocab, token).decode(errors="replace"),
+        end_of_generation=frozenset(t for t in ids if llama.llama_vocab_is_eog(vocab, t)),
+        control=control,
+        bos=known(llama.llama_vocab_bos(vocab)) if llama.llama_vocab_get_add_bos(vocab) else None,
+        eos=known(llama.llama_vocab_eos(vocab)),
+        fim_tokens=FimTokens(prefix, suffix, middle, pad, repository, separator) if infills else None,
+        chat_template=template.decode(errors="replace") if template else None,
+    )

@@ -1,0 +1,105 @@
+"""What a request did and how long it took: the numbers a person can see."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass
+class DrafterStats:
+    """One drafter's part in a request."""
+
+    drafted: int = 0
+    accepted: int = 0
+    rounds: int = 0
+    proposed_at: Counter[int] = field(default_factory=Counter)  # by position in the draft
+    accepted_at: Counter[int] = field(default_factory=Counter)
+
+    def note(self, drafted: int, accepted: int) -> None:
+        """A draft of this many tokens had so many accepted."""
+        self.rounds += 1
+        self.drafted += drafted
+        self.accepted += accepted
+        self.proposed_at.update(range(drafted))
+        self.accepted_at.update(range(accepted))
+
+    def acceptance_by_position(self, positions: int = 16) -> list[float]:
+        """Share of drafts' first, second, ... tokens that were accepted."""
+        return [
+            round(self.accepted_at[i] / self.proposed_at[i], 3) for i in range(positions) if self.proposed_at[i]
+        ]
+
+
+@dataclass
+class Stats:
+    """Everything counted and timed during one request. Times in milliseconds."""
+
+    prompt_tokens: int = 0
+    cached_tokens: int = 0  # of the prompt, found in the cache
+    prompt_ms: float = 0.0
+    predicted_tokens: int = 0
+    predicted_ms: float = 0.0
+    rounds: int = 0
+    drafting_ms: float = 0.0
+    verifying_ms: float = 0.0  # inside the target's decode
+    sampling_ms: float = 0.0
+    plain_ms_per_token: float = 0.0  # what a token costs on this machine without drafts, now
+    drafters: dict[str, DrafterStats] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)  # why something was not done
+
+    def drafter(self, name: str) -> DrafterStats:
+        """The named drafter's figures."""
+        return self.drafters.setdefault(name, DrafterStats())
+
+    @property
+    def drafted(self) -> int:
+        """Tokens drafted, by anybody."""
+        return sum(each.drafted for each in self.drafters.values())
+
+    @property
+    def accepted(self) -> int:
+        """Drafted tokens that stood."""
+        return sum(each.accepted for each in self.drafters.values())
+
+    @property
+    def tokens_per_second(self) -> float:
+        """Of the answer, prompt not counted."""
+        return self.predicted_tokens / self.predicted_ms * 1000 if self.predicted_ms > 0 else 0.0
+
+    @property
+    def speed_up(self) -> float | None:
+        """Over plain decoding on this machine; None where that is not known."""
+        if not (self.plain_ms_per_token and self.predicted_ms > 0 and self.predicted_tokens > 1):
+            return None
+        return self.plain_ms_per_token * self.predicted_tokens / self.predicted_ms
+
+    def timings(self) -> dict[str, Any]:
+        """As plain data: the field names of llama.cpp's server (`timings`), then our own."""
+        prompt_n = self.prompt_tokens - self.cached_tokens
+        return {
+            "prompt_n": prompt_n,
+            "prompt_ms": round(self.prompt_ms, 3),
+            "prompt_per_second": round(prompt_n / self.prompt_ms * 1000, 3) if self.prompt_ms > 0 else 0.0,
+            "predicted_n": self.predicted_tokens,
+            "predicted_ms": round(self.predicted_ms, 3),
+            "predicted_per_second": round(self.tokens_per_second, 3),
+            "draft_n": self.drafted,
+            "draft_n_accepted": self.accepted,
+            "rounds": self.rounds,
+            "mean_accepted_length": round(self.accepted / self.rounds, 3) if self.rounds else 0.0,
+            "drafting_ms": round(self.drafting_ms, 3),
+            "verifying_ms": round(self.verifying_ms, 3),
+            "sampling_ms": round(self.sampling_ms, 3),
+            "wasted_n": self.drafted - self.accepted,
+            "speed_up": None if self.speed_up is None else round(self.speed_up, 3),
+            "drafters": {
+                name: {
+                    "rounds": each.rounds,
+                    "draft_n": each.drafted,
+                    "draft_n_accepted": each.accepted,
+                    "acceptance_by_position": each.acceptance_by_position(),
+                }
+                for name, each in self.drafters.items()
+            },
+            "notes": list(self.notes),
+        }

@@ -1,0 +1,87 @@
+"""A model's tokens: text to ids and back, and which ids mean something special."""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Protocol
+
+
+@dataclass(frozen=True)
+class FimTokens:
+    """Ids of the fill-in-the-middle markers; the last three are None where the model has none."""
+
+    prefix: int
+    suffix: int
+    middle: int
+    pad: int | None = None
+    repository: int | None = None
+    separator: int | None = None
+
+
+class Encoder(Protocol):
+    """Text to token ids."""
+
+    def __call__(self, text: str, special: bool, bos: bool) -> list[int]:
+        """`special`: texts of control tokens become those tokens; `bos`: add what the model wants in front."""
+        ...
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """Everything about tokens that does not need the weights.
+
+    `read_piece` gives a token's bytes (none for control tokens), `read_text` its entry in the vocabulary.
+    """
+
+    n_tokens: int
+    encoder: Encoder
+    read_piece: Callable[[int], bytes]
+    read_text: Callable[[int], str]
+    end_of_generation: frozenset[int]
+    control: frozenset[int]
+    bos: int | None = None
+    eos: int | None = None
+    fim_tokens: FimTokens | None = None
+    chat_template: str | None = None
+    _pieces: dict[int, bytes] = field(default_factory=dict, repr=False, compare=False)
+
+    def encode(self, text: str, *, special: bool = False, bos: bool = False) -> list[int]:
+        """Token ids of the text."""
+        return self.encoder(text, special, bos)
+
+    def piece(self, token: int) -> bytes:
+        """The token's bytes as they stand in the text; empty for control tokens."""
+        known = self._pieces.get(token)
+        if known is None:
+            known = self._pieces[token] = self.read_piece(token)
+        return known
+
+    @cached_property
+    def pieces(self) -> Sequence[bytes]:
+        """Bytes of every token, by id."""
+        return [self.piece(token) for token in range(self.n_tokens)]
+
+    def special_texts(self) -> Sequence[str]:
+        """Texts of the control tokens, such as `<|im_end|>`."""
+        return self._special_texts
+
+    @cached_property
+    def _special_texts(self) -> Sequence[str]:
+        return [self.read_text(token) for token in sorted(self.control)]
+
+    def fim(self) -> FimTokens | None:
+        """The markers of fill-in-the-middle, or None: the model cannot infill."""
+        return self.fim_tokens
+
+    def text_of(self, token: int | None) -> str:
+        """The vocabulary's entry for a token, empty for None."""
+        return "" if token is None else self.read_text(token)
+
+    def fingerprint(self) -> str:
+        """A hash of every token's text in order: equal fingerprints mean that ids may be exchanged."""
+        digest = hashlib.sha256()
+        for token in range(self.n_tokens):
+            text = self.read_text(token).encode()
+            digest.update(len(text).to_bytes(4, "little") + text)
+        return digest.hexdigest()
