@@ -1,6 +1,7 @@
 """Bytes to characters, stop strings, and what never reaches a terminal."""
 
 import re
+from itertools import pairwise
 
 import pytest
 from hypothesis import example, given
@@ -13,7 +14,7 @@ from paceline.text import SEQUENCE_LIMIT, ControlFilter, StopStrings, Utf8Stream
 def cut(whole, points):
     """The whole in pieces, cut at these points."""
     edges = [0, *sorted(point % (len(whole) + 1) for point in points), len(whole)]
-    return [whole[a:b] for a, b in zip(edges, edges[1:], strict=False)]
+    return [whole[a:b] for a, b in pairwise(edges)]
 
 
 POINTS = st.lists(st.integers(0, 10_000), max_size=12)
@@ -63,7 +64,9 @@ def stopped(pieces, stops):
 
 
 @given(
-    st.text("ab\n", max_size=40), st.lists(st.text("ab\n", min_size=1, max_size=5), max_size=4), st.lists(st.integers(0, 40))
+    st.text("ab\n", max_size=40),
+    st.lists(st.text("ab\n", min_size=1, max_size=5), max_size=4),
+    st.lists(st.integers(0, 40)),
 )
 @example("abcd", ["abcd", "bc"], [])
 def test_stop_strings_in_any_pieces_end_where_the_first_one_is_complete(text, stops, points):
@@ -118,7 +121,9 @@ def streamed(pieces):
     return "".join([*map(stream.feed, pieces), stream.flush()])
 
 
-NASTY = st.text(st.sampled_from("a;0[]m\\P(7\r\n\t\x1b\x07\x9b\x9c\x9d\x90\x18\u202e\u200f\U000e0041\x00é"), max_size=40)
+NASTY = st.text(
+    st.sampled_from("a;0[]m\\P(7\r\n\t\x1b\x07\x9b\x9c\x9d\x90\x18\u202e\u200f\U000e0041\x00é"), max_size=40
+)
 
 
 @given(st.one_of(NASTY, st.text()), POINTS)

@@ -137,8 +137,8 @@ class Engine:
             stream = self._waiting.popleft()
         try:
             self._start(stream)
-        except PacelineError as error:
-            stream.events.put(error)
+        except Exception as error:  # whatever it is, its owner waits for an answer
+            stream.events.put(_as_ours(error))
 
     def _start(self, stream: Stream) -> None:
         request = stream.request
@@ -166,8 +166,7 @@ class Engine:
             reason = self._why_no_draft(wanted == "draft")
             if reason:
                 stats.notes.append(reason)
-            else:
-                assert self.draft is not None
+            elif self.draft is not None:
                 drafters.append(ModelDrafter(self.draft, request.sampler, shared_noise=request.seeded))
         for drafter in drafters:
             drafter.extend(request.prompt)
@@ -206,7 +205,7 @@ class Engine:
 
     def _fail(self, error: Exception) -> None:
         """Whatever ran in the failing step is lost; say so to its owners."""
-        failure = error if isinstance(error, PacelineError) else EngineError(f"the engine failed: {error!r}")
+        failure = _as_ours(error)
         for sequence in self._scheduler.running:
             self._drop(sequence)
             sequence.events.put(failure)
@@ -233,6 +232,10 @@ class Engine:
         self.target.abort(on)
         if self.draft is not None:
             self.draft.abort(on)
+
+
+def _as_ours(error: Exception) -> PacelineError:
+    return error if isinstance(error, PacelineError) else EngineError(f"the engine failed: {error!r}")
 
 
 def random_seed() -> int:

@@ -47,7 +47,9 @@ def find_position(document: str, line: int, column: int) -> tuple[int, int]:
         end = next(ends, None)
     if line < 1 or number < line:
         lines = len(line_starts(document)) + 1
-        raise InputError(f"line {line} is outside of the document, which has {_some(lines, 'line')}", "lines count from 1")
+        raise InputError(
+            f"line {line} is outside of the document, which has {_some(lines, 'line')}", "lines count from 1"
+        )
     length = (end.start() if end else len(document)) - start
     if not 1 <= column <= length + 1:
         raise InputError(

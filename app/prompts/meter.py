@@ -5,7 +5,7 @@ import time
 from jinja2.utils import Namespace
 
 STEP = 16  # units of work for one turn of a loop, one call or one filter
-NODE = 8  # units for looking at one value inside of a list or mapping
+NODE = 2  # units for looking at one value inside of a list or mapping
 MEBI = 1 << 20
 MAX_BITS = 4096  # of an integer
 _CONTAINERS = (list, tuple, dict, set, frozenset, Namespace)

@@ -27,7 +27,11 @@ def parts(prompt, tokenizer=TOKENIZER):
     suffix, middle = prompt.tokens.index(fim.suffix), prompt.tokens.index(fim.middle)
     return tuple(
         tokenizer.shown(tokens)
-        for tokens in (prompt.tokens[start + 1 : suffix], prompt.tokens[suffix + 1 : middle], prompt.tokens[middle + 1 :])
+        for tokens in (
+            prompt.tokens[start + 1 : suffix],
+            prompt.tokens[suffix + 1 : middle],
+            prompt.tokens[middle + 1 :],
+        )
     )
 
 
@@ -92,15 +96,15 @@ def test_a_cut_word_can_be_chosen_as_one_token():
 
 def test_the_model_is_given_what_it_wants_at_the_front_once():
     wants = ToyTokenizer(wants_bos=True)
-    prompt = prompt_at("<|bos|>x|\n", wants)
+    prompt = build("<|bos|>x\n", 1, 9, wants, PLENTY)
     assert prompt.tokens[:2] == [wants.control("<|bos|>"), wants.fim().prefix]
     assert prompt.tokens.count(wants.control("<|bos|>")) == 1
     assert prompt_at("x|\n").tokens[0] == TOKENIZER.fim().prefix
 
 
 def test_texts_of_control_tokens_in_the_document_stay_text():
-    marked = "# <|fim_middle|>\n<|fim_suffix|>|<|im_end|>\n<|fim_prefix|>\n"
-    prompt = prompt_at(marked)
+    document = "# <|fim_middle|>\n<|fim_suffix|><|im_end|>\n<|fim_prefix|>\n"
+    prompt = build(document, 2, 15, TOKENIZER, PLENTY)
     controls = [token for token in prompt.tokens if token >= TOKENIZER.first_control]
     fim = TOKENIZER.fim()
     assert controls == [fim.prefix, fim.suffix, fim.middle]

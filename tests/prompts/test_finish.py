@@ -93,7 +93,9 @@ MARKED = st.tuples(
     st.sampled_from(["", "\n", "\n\n    return x\n", "\n}\n", "\r\nnext\r\n", "\n)\n"]),
 ).map(lambda three: f"first(\n{three[0]}|{three[1]}{three[2]}")
 GENERATED = st.lists(
-    st.sampled_from(["x", "fer", "(", ")", '"', "]", "}", " ", "    ", "\n", "return x", "\r\n", "+ b", "next", "foo(1)"]),
+    st.sampled_from(
+        ["x", "fer", "(", ")", '"', "]", "}", " ", "    ", "\n", "return x", "\r\n", "+ b", "next", "foo(1)"]
+    ),
     max_size=12,
 ).map("".join)
 
@@ -123,7 +125,10 @@ def test_no_blanks_are_left_where_the_line_ends_anyway(marked, typed_on):
     assert rest.split("\n")[0].strip() or kept == kept.rstrip()
 
 
-@given(st.sampled_from(["alpha", "alpha.beta", "1 + 2", "f(x)", "[a, b]", '"s"']), st.sampled_from([")", "):", "])", ")  # end"]))
+@given(
+    st.sampled_from(["alpha", "alpha.beta", "1 + 2", "f(x)", "[a, b]", '"s"']),
+    st.sampled_from([")", "):", "])", ")  # end"]),
+)
 def test_a_middle_followed_by_what_stands_after_the_cursor_gives_the_middle(middle, rest):
     opening = "call([" if rest.startswith("]") else "call("
     assert inserted(f"{opening}|{rest}\nnext\n", middle + rest, single_line=True) == middle

@@ -5,7 +5,21 @@ from collections.abc import Sequence
 
 from paceline.prompts.tokenizer import FimTokens
 
-WORDS = [b" return", b"return", b" x", b"    ", b"\n\n", b"def", b" def", b"print", b" self", b".", b"self", b"<|", b"|>"]
+WORDS = [
+    b" return",
+    b"return",
+    b" x",
+    b"    ",
+    b"\n\n",
+    b"def",
+    b" def",
+    b"print",
+    b" self",
+    b".",
+    b"self",
+    b"<|",
+    b"|>",
+]
 CONTROLS = ["<|bos|>", "<|im_start|>", "<|im_end|>", "<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>"]
 
 
@@ -61,7 +75,9 @@ class ToyTokenizer:
     def shown(self, tokens: Sequence[int]) -> str:
         """The tokens as text, control tokens by their names in double angle brackets."""
         parts = [
-            f"<<{self.controls[token - self.first_control]}>>".encode() if token >= self.first_control else self.pieces[token]
+            f"<<{self.controls[token - self.first_control]}>>".encode()
+            if token >= self.first_control
+            else self.pieces[token]
             for token in tokens
         ]
         return b"".join(parts).decode("utf-8", "replace")

@@ -1,0 +1,71 @@
+"""What was measured on this machine, kept across runs: decode-cost curves, and which vocabularies were compared."""
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from paceline.engine.costs import CostCurve
+from paceline.plan import LoadOptions
+
+
+class Measurements:
+    """A folder of small JSON files, one a fact. A file that is missing or broken means: not measured."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def curve(self, model: Path, options: LoadOptions, build: str) -> CostCurve | None:
+        """The cost curve of this file, loaded this way, with this build of llama.cpp."""
+        try:
+            return CostCurve.from_json(self._read(self._curve_name(model, options, build)))
+        except (KeyError, TypeError, ValueError):
+            return None
+
+    def store_curve(self, model: Path, options: LoadOptions, build: str, curve: CostCurve) -> None:
+        """Keep a curve."""
+        self._write(self._curve_name(model, options, build), {"model": model.name, **curve.to_json()})
+
+    def pair_verdict(self, target: Path, draft: Path) -> str | None:
+        """What the comparison of their vocabularies said: "" for a fit, a reason, or None: not compared yet."""
+        verdict = self._read(f"pair-{_digest([_identity(target), _identity(draft)])}").get("verdict")
+        return verdict if isinstance(verdict, str) else None
+
+    def store_pair_verdict(self, target: Path, draft: Path, verdict: str) -> None:
+        """Keep the outcome of a comparison."""
+        name = f"pair-{_digest([_identity(target), _identity(draft)])}"
+        self._write(name, {"target": target.name, "draft": draft.name, "verdict": verdict})
+
+    def _curve_name(self, model: Path, options: LoadOptions, build: str) -> str:
+        how = {key: value for key, value in asdict(options).items() if key != "n_ctx"}
+        return f"curve-{_digest([_identity(model), how, build])}"
+
+    def _read(self, name: str) -> dict[str, Any]:
+        try:
+            data = json.loads((self._folder / f"{name}.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return data if isinstance(data, dict) else {}
+
+    def _write(self, name: str, data: dict[str, Any]) -> None:
+        """Atomically; a measurement that cannot be kept is made again next time, so failing is no error."""
+        with contextlib.suppress(OSError):
+            self._folder.mkdir(parents=True, exist_ok=True)
+            handle, temporary = tempfile.mkstemp(dir=self._folder, suffix=".tmp")
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                json.dump(data, file)
+            Path(temporary).replace(self._folder / f"{name}.json")
+
+
+def _identity(path: Path) -> list[object]:
+    """A file's name, size and time: what changes when it is replaced."""
+    stat = path.stat()
+    return [str(path.absolute()), stat.st_size, stat.st_mtime_ns]
+
+
+def _digest(facts: object) -> str:
+    return hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()[:24]
