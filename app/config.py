@@ -2,8 +2,9 @@
 
 import difflib
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
@@ -18,6 +19,7 @@ else:
 Speculation = Literal["auto", "off", "ngram", "draft"]
 Natural = Annotated[int, msgspec.Meta(ge=0)]
 Positive = Annotated[int, msgspec.Meta(ge=1)]
+_Struct = TypeVar("_Struct", bound=msgspec.Struct)
 Fraction = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
@@ -99,7 +101,7 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise ConfigError(f"cannot read {path}: {error.strerror}", "check that it is a readable file") from error
 
 
-def convert(data: dict[str, Any], into: type[Any], path: Path) -> Any:
+def convert(data: Mapping[str, object], into: type[_Struct], path: Path) -> _Struct:
     """The data as an instance of a frozen struct; every unknown key is named. Raises ConfigError."""
     unknown = list(unknown_keys(data, into))
     if unknown:
@@ -112,7 +114,7 @@ def convert(data: dict[str, Any], into: type[Any], path: Path) -> Any:
         raise ConfigError(f"{path}: {error}", "the path after $ names the key") from error
 
 
-def unknown_keys(data: Any, into: Any, prefix: str = "") -> list[tuple[str, str]]:
+def unknown_keys(data: object, into: object, prefix: str = "") -> list[tuple[str, str]]:
     """Keys of the data that the struct does not have, each with the nearest known name or an empty string."""
     if not (isinstance(data, dict) and isinstance(into, type) and issubclass(into, msgspec.Struct)):
         return []

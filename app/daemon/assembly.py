@@ -1,44 +1,31 @@
-"""From the configuration to a running engine: choose files, fetch them, plan, load, measure."""
+"""From model files on the disk to a running engine: plan, load, measure."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from paceline import paths
 from paceline.config import Config
 from paceline.daemon.measurements import Measurements
+from paceline.daemon.selection import PairFiles as PairFiles
+from paceline.daemon.selection import fetch as fetch
+from paceline.daemon.selection import pair_files as pair_files
+from paceline.daemon.selection import store_of as store_of
 from paceline.engine import llama
 from paceline.engine.controller import Controller
 from paceline.engine.costs import CostCurve, CostModel, measure
 from paceline.engine.drafters.model import DraftModel
 from paceline.engine.engine import Engine
 from paceline.engine.pair import compare
-from paceline.errors import ConfigError, ModelError
-from paceline.models import catalogue, download
-from paceline.models.catalogue import Catalogue, ModelFile
+from paceline.errors import ModelError
 from paceline.models.fit import Plan, plan
 from paceline.models.gguf import Header, read_header
 from paceline.models.hardware import Hardware, detect
-from paceline.models.progress import Progress
-from paceline.models.store import Store
 from paceline.plan import Device
 
 Say = Callable[[str], None]
-MakeProgress = Callable[[str], Progress]
 QUICK = (1, 2, 3, 4, 6, 8, 16, 32)  # sizes measured when a curve is missing and somebody waits for an answer
-
-
-@dataclass(frozen=True)
-class PairFiles:
-    """The model files that the configuration names."""
-
-    target: ModelFile
-    draft: ModelFile | None
-
-    @property
-    def files(self) -> tuple[ModelFile, ...]:
-        """Target, then draft if there is one."""
-        return (self.target,) if self.draft is None else (self.target, self.draft)
 
 
 @dataclass(frozen=True)
@@ -51,37 +38,6 @@ class Installed:
     hardware: Hardware
     devices: tuple[Device, ...]
     plan: Plan
-
-
-def store_of(config: Config) -> Store:
-    """The folder of models: `models.directory`, or `models` in our data folder."""
-    folder = config.models.directory
-    return Store(Path(folder).expanduser() if folder else paths.data_dir() / "models")
-
-
-def pair_files(config: Config, known: Catalogue | None = None) -> PairFiles | None:
-    """The files the configuration names; None when it names none yet. Raises ConfigError, ModelError."""
-    known = known or catalogue.load()
-    models = config.models
-    if not (models.pair or models.target):
-        return None
-    pair = known.pair(models.pair) if models.pair else None
-    target = known.resolve(models.target) if models.target else None
-    if target is None:
-        if pair is None:
-            raise ConfigError("no model is chosen", "run `paceline setup`")
-        target = known.model(pair.target)
-    draft = models.draft or (pair.draft if pair and not models.target else "")
-    return PairFiles(target, None if draft in ("", "none") else known.resolve(draft))
-
-
-def fetch(files: PairFiles, config: Config, progress: MakeProgress, *, offline: bool = False) -> list[Path]:
-    """The files' paths, downloaded where they are missing. Raises NetworkError, ModelError, ResourceError."""
-    store = store_of(config)
-    return [
-        download.fetch(file, store, offline=offline or config.models.offline, progress=progress(file.id))
-        for file in files.files
-    ]
 
 
 def inspect(target: Path, draft: Path | None, config: Config) -> Installed:
@@ -121,7 +77,7 @@ def load(installed: Installed, say: Say, *, speculation: str = "auto") -> Engine
     except BaseException:
         target.close()
         raise
-    return Engine(target, Controller(CostModel(curve), draft_curve and CostModel(draft_curve)), model)
+    return Engine(target, Controller(CostModel(curve), CostModel(draft_curve) if draft_curve else None), model)
 
 
 def measure_costs(installed: Installed, progress: Callable[[str, float], None]) -> dict[str, CostCurve]:
@@ -136,11 +92,36 @@ def measure_costs(installed: Installed, progress: Callable[[str, float], None]) 
             continue
         backend = llama.LlamaBackend(path, options)
         try:
-            curves[role] = measure(backend, repetitions=5, progress=lambda share, role=role: progress(role, share))
+            curves[role] = measure(backend, repetitions=5, progress=partial(progress, role))
         finally:
             backend.close()
         measurements.store_curve(path, options, llama.build_info(), curves[role])
     return curves
+
+
+def known_costs(installed: Installed) -> dict[str, CostCurve]:
+    """The curves that were measured for this pair, loaded this way: some of {"target": ..., "draft": ...}."""
+    measurements = Measurements(paths.state_dir() / "measurements")
+    curves: dict[str, CostCurve] = {}
+    for role, path, options in (
+        ("target", installed.target, installed.plan.target),
+        ("draft", installed.draft, installed.plan.draft),
+    ):
+        curve = measurements.curve(path, options, llama.build_info()) if path and options else None
+        if curve is not None:
+            curves[role] = curve
+    return curves
+
+
+def vocabulary_fault(target: Path, draft: Path) -> str:
+    """Why the draft's tokens are not the target's; "" when they are. Needs no weights. Raises ModelError."""
+    measurements = Measurements(paths.state_dir() / "measurements")
+    known = measurements.pair_verdict(target, draft)
+    if known is None:
+        found = compare(llama.read_vocabulary(target), llama.read_vocabulary(draft))
+        known = found.reason if found else ""
+        measurements.store_pair_verdict(target, draft, known)
+    return known
 
 
 def _mismatch(target: llama.LlamaBackend, target_path: Path, draft: Path, measurements: Measurements) -> str:

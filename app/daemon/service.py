@@ -38,11 +38,11 @@ class Service:
 
     def __init__(self, engine: Engine, config: Config, model: str) -> None:
         self._engine = engine
-        self._config = config
+        self.config = config
         self._trie: VocabularyTrie | None = None
         self.model = model
 
-    def chat(self, messages: Sequence[Message], overrides: Overrides = Overrides()) -> Stream:  # noqa: B008 - frozen
+    def chat(self, messages: Sequence[Message], overrides: Overrides = Overrides()) -> Stream:
         """Stream an answer. Raises ModelError (no usable template), ContextOverflowError."""
         vocabulary = self._engine.target.vocabulary
         prompt = encode_chat(
@@ -52,7 +52,7 @@ class Service:
             bos=vocabulary.text_of(vocabulary.bos),
             eos=vocabulary.text_of(vocabulary.eos),
         )
-        return self._engine.submit(self._request(prompt, overrides, self._config.ask.max_tokens))
+        return self._engine.submit(self._request(prompt, overrides, self.config.ask.max_tokens))
 
     def complete(
         self,
@@ -61,13 +61,13 @@ class Service:
         column: int,
         *,
         single_line: bool = False,
-        overrides: Overrides = Overrides(),  # noqa: B008 - frozen
+        overrides: Overrides = Overrides(),
     ) -> Completion:
         """One completion at a position (1-based, columns in characters).
 
         Raises InputError (position outside the document), ModelError (the model cannot infill).
         """
-        vocabulary, settings = self._engine.target.vocabulary, self._config.complete
+        vocabulary, settings = self._engine.target.vocabulary, self.config.complete
         prompt = build(document, line, column, vocabulary, Budget(settings.prefix_tokens, settings.suffix_tokens))
         if self._trie is None and prompt.forced:
             self._trie = VocabularyTrie(vocabulary.pieces)
@@ -97,9 +97,9 @@ class Service:
         return Request(
             prompt=prompt,
             max_tokens=overrides.max_tokens or max_tokens,
-            sampler=sampler_settings(self._config.sampling, overrides.temperature, seed),
+            sampler=sampler_settings(self.config.sampling, overrides.temperature, seed),
             seeded=overrides.seed is not None,
-            speculation=overrides.speculation or self._config.engine.speculation,
+            speculation=overrides.speculation or self.config.engine.speculation,
             **more,  # type: ignore[arg-type]
         )
 

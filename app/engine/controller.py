@@ -9,15 +9,19 @@ t is measured on this machine and kept current, the chances are learned from wha
 nothing to make, so their chances are learned from every round, also from those that decode plainly.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from paceline.engine.acceptance import AcceptanceTable, Bucket
+from paceline.engine.acceptance import AcceptanceTable, Bucket, Forecast
 from paceline.engine.costs import CostModel
 from paceline.engine.drafters.base import NOTHING, Drafter, Proposal
 
 MARGIN = 1.03  # a draft must promise this much more than plain decoding: estimates err, and nobody may get slower
 LONGEST = 63  # drafted tokens; with the one before them a full verification of 64
+GRANT = 2.0  # plain decodes that a request may lose on drafts before it has won any
+ALLOWANCE = 0.005  # and what is added per plain token
+CREDIT = 20.0  # winnings that may be put at stake
 PROBE_SHARE = 0.01  # of the time may go into finding out whether the draft model pays
 HOPE = 0.9  # the acceptance at which a draft model is still worth a probe
 FIRST_TOKEN: Bucket = ("draft-mean", 0)
@@ -32,107 +36,132 @@ def expected_tokens(chances: Sequence[float]) -> list[float]:
     return totals
 
 
-def best_length(chances: Sequence[float], costs: CostModel, draft_ms: float = 0.0) -> tuple[int, float]:
-    """(k, rate): the length with the most expected tokens per millisecond, and that rate. k >= 1 if there is any."""
-    totals = expected_tokens(chances)
-    rates = [totals[k] / (draft_ms + costs.at(k + 1)) for k in range(1, len(totals))]
-    if not rates:
-        return 0, 0.0
-    best = max(range(len(rates)), key=rates.__getitem__)
-    return best + 1, rates[best]
+def best_length(chances: Sequence[float], costs: CostModel, stake: float = math.inf) -> tuple[int, float]:
+    """(k, rate): the length with the most expected tokens per millisecond, and that rate; (0, 0.0): none is possible.
+
+    `stake`: milliseconds that may be lost if no token is accepted, which bounds the length.
+    """
+    totals, plain = expected_tokens(chances), costs.at(1)
+    best, best_rate = 0, 0.0
+    for k in range(1, len(totals)):
+        cost = costs.at(k + 1)
+        if totals[k] > best_rate * cost and cost - plain <= stake:
+            best, best_rate = k, totals[k] / cost
+    return best, best_rate
 
 
 @dataclass
 class Controller:
-    """Decides for one model and machine; what it learns outlives the requests."""
+    """What is known of machine and models, shared by all requests: costs, acceptance, the budget for probes."""
 
     costs: CostModel
     draft_costs: CostModel | None = None
     acceptance: AcceptanceTable = field(default_factory=AcceptanceTable)
     decoding_ms: float = 0.0  # spent since start, and how much of it on probing the draft model
     probing_ms: float = 0.0
+
+    @property
+    def plain_rate(self) -> float:
+        """Tokens per millisecond without drafts."""
+        return 1.0 / self.costs.at(1)
+
+    def draft_outlook(self, chance: float, limit: int = 16) -> float:
+        """Speed-up over plain decoding with the draft model, if each of its tokens had this chance. 0: no model."""
+        if self.draft_costs is None or limit < 1:
+            return 0.0
+        one = self.draft_costs.at(1)
+        totals = expected_tokens([chance] * limit)
+        return max(totals[k] / (k * one + self.costs.at(k + 1)) for k in range(1, limit + 1)) / self.plain_rate
+
+    def may_probe(self) -> bool:
+        """Whether there is time to find out if the draft model pays."""
+        return self.draft_outlook(HOPE) > MARGIN and self.probing_ms < PROBE_SHARE * self.decoding_ms
+
+    def pilot(self, *, forced: bool = False) -> "Pilot":
+        """For one request. `forced`: always draft when there is a draft, as somebody asked for that drafter by name."""
+        return Pilot(self, Forecast(self.acceptance), forced)
+
+
+@dataclass
+class Pilot:
+    """Decides round by round for one request."""
+
+    shared: Controller
+    forecast: Forecast
+    forced: bool = False
+    balance: float = 0.0  # what drafting has gained in this request, in plain decodes
     _offers: list[Proposal] = field(default_factory=list)
     _probing: bool = False
 
-    def choose(self, drafters: Sequence[Drafter], limit: int, *, forced: bool = False) -> Proposal:
-        """This round's draft, at most `limit` tokens; NOTHING where plain decoding is better.
-
-        `forced`: always draft when there is a draft (somebody asked for that drafter by name).
-        """
+    def choose(self, drafters: Sequence[Drafter], limit: int) -> Proposal:
+        """The round's draft, at most `limit` tokens; NOTHING where plain decoding is better."""
         limit = min(limit, LONGEST)
         self._offers, self._probing = [], False
         if limit < 1:
             return NOTHING
-        best, best_rate = NOTHING, (0.0 if forced else self._plain_rate * MARGIN)
+        stake = math.inf if self.forced else (GRANT + self.balance) * self.shared.costs.at(1)
+        best, best_rate = NOTHING, (0.0 if self.forced else self.shared.plain_rate * MARGIN)
         for drafter in drafters:
             if drafter.name == "draft":
                 continue
             for offer in drafter.propose(limit, lambda _: True):
                 self._offers.append(offer)
-                length, rate = best_length(self._chances(offer), self.costs)
+                length, rate = best_length(
+                    [self.forecast.chance(key) for key in offer.buckets], self.shared.costs, stake
+                )
                 if rate > best_rate:
                     best, best_rate = offer.cut(length), rate
         for drafter in drafters:
-            if drafter.name == "draft" and (forced or self._draft_may_pay(limit, best_rate)):
-                offers = drafter.propose(limit, lambda so_far: self._worth_one_more(so_far, limit, forced))
+            if drafter.name == "draft" and (self.forced or self._draft_may_pay(limit, best_rate)):
+                offers = drafter.propose(limit, lambda so_far: self._worth_one_more(so_far, limit))
                 best = offers[0] if offers else best
                 self._offers += offers
         return best
 
     def learn(self, chosen: Proposal, accepted: int, committed: Sequence[int], milliseconds: float) -> None:
         """A round ended: `committed` are its tokens, `milliseconds` what the target's decode took."""
-        self.costs.observe(len(chosen.tokens) + 1, milliseconds)
-        self.decoding_ms += milliseconds + chosen.milliseconds
+        shared = self.shared
+        spent = (milliseconds + chosen.milliseconds) / shared.costs.at(1)
+        if chosen.tokens:
+            self.balance = min(self.balance + len(committed) - spent, CREDIT)
+        else:
+            self.balance = min(self.balance + ALLOWANCE, CREDIT)
+        shared.costs.observe(len(chosen.tokens) + 1, milliseconds)
+        shared.decoding_ms += milliseconds + chosen.milliseconds
         if self._probing:
-            self.probing_ms += chosen.milliseconds + max(0.0, milliseconds - self.costs.at(1))
+            shared.probing_ms += chosen.milliseconds + max(0.0, milliseconds - shared.costs.at(1))
         if chosen.drafter == "draft":
-            self.acceptance.observe(FIRST_TOKEN, accepted > 0)
+            self.forecast.observe(FIRST_TOKEN, accepted > 0)
         for offer in self._offers:
             drawn = offer.drawn_from is not None
             for i, token in enumerate(offer.tokens[: len(committed)]):
                 right = i < accepted if drawn else token == committed[i]
-                self.acceptance.observe(offer.buckets[i], right)
+                self.forecast.observe(offer.buckets[i], right)
                 if not right:
                     break
         self._offers = []
 
-    def draft_outlook(self, chance: float, limit: int = 16) -> float:
-        """Speed-up over plain decoding with the draft model, if each of its tokens had this chance. 0: no model."""
-        if self.draft_costs is None:
-            return 0.0
-        one = self.draft_costs.at(1)
-        totals = expected_tokens([chance] * limit)
-        return max(totals[k] / (k * one + self.costs.at(k + 1)) for k in range(1, limit + 1)) / self._plain_rate
-
-    @property
-    def _plain_rate(self) -> float:
-        return 1.0 / self.costs.at(1)
-
-    def _chances(self, offer: Proposal) -> list[float]:
-        return [self.acceptance.chance(key) for key in offer.buckets]
-
     def _draft_may_pay(self, limit: int, rate: float) -> bool:
         """By the learned acceptance it beats the rate, or, seldom, by a hopeful one it would."""
-        outlook = self.draft_outlook(self.acceptance.chance(FIRST_TOKEN), min(limit, 16))
-        if outlook * self._plain_rate > rate:
+        shared = self.shared
+        if shared.draft_outlook(self.forecast.chance(FIRST_TOKEN), min(limit, 16)) * shared.plain_rate > rate:
             return True
-        hope = self.draft_outlook(HOPE, min(limit, 16))
-        self._probing = hope > MARGIN and self.probing_ms < PROBE_SHARE * self.decoding_ms
+        self._probing = shared.may_probe()
         return self._probing
 
-    def _worth_one_more(self, so_far: Sequence[Bucket], limit: int, forced: bool) -> bool:
+    def _worth_one_more(self, so_far: Sequence[Bucket], limit: int) -> bool:
         """Would one more drafted token raise the rate, supposing it is as good as a first token usually is?"""
-        assert self.draft_costs is not None
-        if len(so_far) >= limit:
+        costs, draft_costs = self.shared.costs, self.shared.draft_costs
+        if len(so_far) >= limit or draft_costs is None:
             return False
-        if forced and len(so_far) < 3:
+        if self.forced and len(so_far) < 3:
             return True
-        one = self.draft_costs.at(1)
-        totals = expected_tokens([*(self.acceptance.chance(key) for key in so_far), self.acceptance.chance(FIRST_TOKEN)])
-        k = len(so_far)
-        now = totals[k] / (k * one + self.costs.at(k + 1))
+        one, k = draft_costs.at(1), len(so_far)
+        chances = [self.forecast.chance(key) for key in (*so_far, FIRST_TOKEN)]
+        totals = expected_tokens(chances)
+        now = totals[k] / (k * one + costs.at(k + 1))
         # A cost cliff may make the next token dear and the one at the next measured size cheap: look a little ahead.
         return any(
-            (totals[k] + (totals[k + 1] - totals[k]) * j) / ((k + j) * one + self.costs.at(k + j + 1)) > now
+            (totals[k] + (totals[k + 1] - totals[k]) * j) / ((k + j) * one + costs.at(k + j + 1)) > now
             for j in (1, 2, 4)
         )

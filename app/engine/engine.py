@@ -88,7 +88,7 @@ class Engine:
     def step(self) -> bool:
         """One decode for everybody whose turn it is. False: there was nothing to do. Raises EngineError."""
         self._admit()
-        work = self._scheduler.next(self.controller)
+        work = self._scheduler.next()
         if not work:
             return False
         began = time.perf_counter()
@@ -96,7 +96,7 @@ class Engine:
         milliseconds = (time.perf_counter() - began) * 1000
         for each in work:
             outputs = each.span.outputs
-            each.commit(rows[:outputs], milliseconds, self.controller)
+            each.commit(rows[:outputs], milliseconds)
             rows = rows[outputs:]
             if each.sequence.finished:
                 self._finish(each.sequence, each.sequence.finished)
@@ -145,7 +145,13 @@ class Engine:
         stats = Stats(prompt_tokens=len(request.prompt))
         slot, stats.cached_tokens = self._slots.acquire(request.prompt)
         sequence = Generation(
-            request, self.target.vocabulary, slot, self._drafters(request, stats), stats, self._capabilities.n_ctx,
+            request,
+            self.target.vocabulary,
+            slot,
+            self._drafters(request, stats),
+            self.controller.pilot(forced=request.speculation in ("ngram", "draft")),
+            stats,
+            self._capabilities.n_ctx,
             stream.events,
         )
         self._streams[id(sequence)] = stream

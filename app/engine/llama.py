@@ -95,7 +95,7 @@ class LlamaBackend:
         stop = ctypes.cast(ctypes.CDLL(None).strlen, llama.ggml_abort_callback)
         llama.llama_set_abort_callback(self._context, stop, ctypes.cast(self._flag, ctypes.c_void_p))
 
-    def _create_context(self, options: LoadOptions, n_seq_max: int) -> Any:
+    def _create_context(self, options: LoadOptions, n_seq_max: int) -> Any:  # noqa: ANN401 - a pointer
         params = llama.llama_context_default_params()
         params.n_ctx = options.n_ctx
         params.n_batch = params.n_ubatch = min(options.n_batch, options.n_ctx)
@@ -263,7 +263,7 @@ def devices() -> list[Device]:
     return found
 
 
-def _read_vocabulary(model: Any) -> Vocabulary:
+def _read_vocabulary(model: object) -> Vocabulary:
     vocab = llama.llama_model_get_vocab(model)
     n_tokens = llama.llama_vocab_n_tokens(vocab)
     ids = range(n_tokens)
@@ -283,7 +283,7 @@ def _read_vocabulary(model: Any) -> Vocabulary:
             n = llama.llama_tokenize(vocab, data, len(data), buffer, size, bos, special)
         if n < 0:
             raise EngineError("llama.cpp could not tokenize the text")
-        return buffer[:n]
+        return list(buffer[:n])
 
     def piece(token: int) -> bytes:
         if token in control:
@@ -300,7 +300,9 @@ def _read_vocabulary(model: Any) -> Vocabulary:
     prefix, suffix, middle, pad, repository, separator = (
         known(getattr(llama, f"llama_vocab_fim_{name}")(vocab)) for name in ("pre", "suf", "mid", "pad", "rep", "sep")
     )
-    infills = prefix is not None and suffix is not None and middle is not None
+    fim = None
+    if prefix is not None and suffix is not None and middle is not None:
+        fim = FimTokens(prefix, suffix, middle, pad, repository, separator)
     return Vocabulary(
         n_tokens=n_tokens,
         encoder=encode,
@@ -310,6 +312,6 @@ def _read_vocabulary(model: Any) -> Vocabulary:
         control=control,
         bos=known(llama.llama_vocab_bos(vocab)) if llama.llama_vocab_get_add_bos(vocab) else None,
         eos=known(llama.llama_vocab_eos(vocab)),
-        fim_tokens=FimTokens(prefix, suffix, middle, pad, repository, separator) if infills else None,
+        fim_tokens=fim,
         chat_template=template.decode(errors="replace") if template else None,
     )

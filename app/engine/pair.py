@@ -29,9 +29,8 @@ def compare(target: Vocabulary, draft: Vocabulary) -> Mismatch | None:
             return Mismatch(f"only the {name} has token {token}, {longer.read_text(token)!r}")
     ends_differ = target.end_of_generation ^ draft.end_of_generation
     if target.bos != draft.bos or target.eos != draft.eos:
-        return Mismatch(
-            f"begin and end of text differ: {target.bos}/{target.eos} in the target, {draft.bos}/{draft.eos} in the draft"
-        )
+        ours, theirs = f"{target.bos}/{target.eos}", f"{draft.bos}/{draft.eos}"
+        return Mismatch(f"begin and end of text differ: {ours} in the target, {theirs} in the draft")
     if any(token < shared for token in ends_differ):
         token = min(ends_differ)
         return Mismatch(f"token {token}, {target.read_text(token)!r}, ends an answer in only one of them")

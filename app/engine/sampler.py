@@ -96,7 +96,7 @@ def distribution(
 
 def penalised(logits: NDArray[np.float32], recent: Sequence[int], penalty: float) -> NDArray[np.float32]:
     """A copy with recent tokens made less likely: positive logits divided, others multiplied (Keskar et al. 2019)."""
-    row = logits.copy()
+    row: NDArray[np.float32] = logits.copy()
     ids = np.unique(np.asarray(recent, np.int64))
     values = row[ids]
     row[ids] = np.where(values > 0, values / penalty, values * penalty)

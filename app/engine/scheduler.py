@@ -2,7 +2,6 @@
 
 from collections import deque
 
-from paceline.engine.controller import Controller
 from paceline.engine.sequence import Generation
 from paceline.engine.speculate import Prefill, Round
 
@@ -29,7 +28,7 @@ class Scheduler:
         """A request is over."""
         self._running.remove(sequence)
 
-    def next(self, controller: Controller) -> list[Work]:
+    def next(self) -> list[Work]:
         """What to decode in this step; empty when there is nothing to do."""
         if not self._running:
             return []
@@ -39,4 +38,4 @@ class Scheduler:
         chunk = self._n_batch - len(sequence.slot.tokens) % self._n_batch
         if len(pending) > chunk:
             return [Prefill(sequence, pending[:chunk])]
-        return [Round(sequence, controller, self._n_batch)]
+        return [Round(sequence, self._n_batch)]

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paceline.config import Speculation
+from paceline.engine.controller import Pilot
 from paceline.engine.drafters import Drafter
 from paceline.engine.kv import Slot
 from paceline.engine.sampler import Constraint, Distribution, SamplerSettings, distribution
@@ -26,7 +27,7 @@ class Request:
 
     prompt: Sequence[int]
     max_tokens: int
-    sampler: SamplerSettings = SamplerSettings()
+    sampler: SamplerSettings = field(default_factory=SamplerSettings)
     seeded: bool = False  # the person chose the seed: the answer must not depend on how it was drafted
     stop: Sequence[str] = ()
     speculation: Speculation = "auto"
@@ -68,6 +69,7 @@ class Generation:
     vocabulary: Vocabulary
     slot: Slot
     drafters: list[Drafter]
+    pilot: Pilot
     stats: Stats
     n_ctx: int
     events: "SimpleQueue[Event]"

@@ -3,7 +3,6 @@
 import time
 
 from paceline.engine.backend import Logits, Span
-from paceline.engine.controller import Controller
 from paceline.engine.drafters import NOTHING, Proposal
 from paceline.engine.sequence import Generation, Prefilled
 from paceline.engine.verify import verify
@@ -18,7 +17,7 @@ class Prefill:
         self._chunk = chunk
         self.span: Span = sequence.slot.span(chunk)
 
-    def commit(self, rows: Logits, milliseconds: float, controller: Controller) -> None:
+    def commit(self, rows: Logits, milliseconds: float) -> None:
         """The chunk is in the cache."""
         sequence = self.sequence
         sequence.slot.wrote(self._chunk)
@@ -28,24 +27,23 @@ class Prefill:
 class Round:
     """The last known tokens and a draft behind them."""
 
-    def __init__(self, sequence: Generation, controller: Controller, n_batch: int) -> None:
+    def __init__(self, sequence: Generation, n_batch: int) -> None:
         self.sequence = sequence
         self._pending = sequence.pending
         self._alone = len(self._pending) == 1  # no prompt in the same pass: its time tells what a round costs
         began = time.perf_counter()
-        self.proposal = self._propose(controller, n_batch)
+        self.proposal = self._propose(n_batch)
         sequence.stats.drafting_ms += (time.perf_counter() - began) * 1000
         draft = list(self.proposal.tokens)
         self.span: Span = sequence.slot.span(self._pending + draft, outputs=1 + len(draft))
 
-    def _propose(self, controller: Controller, n_batch: int) -> Proposal:
+    def _propose(self, n_batch: int) -> Proposal:
         sequence = self.sequence
         limit = min(sequence.draft_limit, n_batch - len(self._pending))
         if not sequence.drafters or not self._alone:
             return NOTHING
-        forced = sequence.request.speculation in ("ngram", "draft")
         try:
-            proposal = controller.choose(sequence.drafters, limit, forced=forced)
+            proposal = sequence.pilot.choose(sequence.drafters, limit)
         except PacelineError as error:  # the answer goes on without the one drafter that can fail
             sequence.drafters = [each for each in sequence.drafters if each.name != "draft"]
             sequence.stats.notes.append(f"draft model turned off: {error.message}")
@@ -54,7 +52,7 @@ class Round:
         stop = next((i + 1 for i, token in enumerate(proposal.tokens) if token in ends), len(proposal.tokens))
         return proposal.cut(stop)
 
-    def commit(self, rows: Logits, milliseconds: float, controller: Controller) -> None:
+    def commit(self, rows: Logits, milliseconds: float) -> None:
         """Verify the draft against the rows (1 + drafted, n_vocab), keep what stands, cut the cache to it."""
         sequence, stats, draft = self.sequence, self.sequence.stats, self.proposal.tokens
         slot, before = sequence.slot, len(sequence.tokens)
@@ -77,6 +75,6 @@ class Round:
         if self._alone:
             stats.rounds += 1
             stats.verifying_ms += milliseconds
-            controller.learn(self.proposal, verdict.accepted, taken, milliseconds)
+            sequence.pilot.learn(self.proposal, verdict.accepted, taken, milliseconds)
         if draft:
             stats.drafter(self.proposal.drafter).note(len(draft), min(verdict.accepted, len(taken)))

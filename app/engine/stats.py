@@ -25,9 +25,7 @@ class DrafterStats:
 
     def acceptance_by_position(self, positions: int = 16) -> list[float]:
         """Share of drafts' first, second, ... tokens that were accepted."""
-        return [
-            round(self.accepted_at[i] / self.proposed_at[i], 3) for i in range(positions) if self.proposed_at[i]
-        ]
+        return [round(self.accepted_at[i] / self.proposed_at[i], 3) for i in range(positions) if self.proposed_at[i]]
 
 
 @dataclass

@@ -8,9 +8,6 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from support.http_server import Hub, Served, running_hub
-from support.package_index import carrier_of, environment, wheel
-from support.recorder import Recorder
 
 from paceline.errors import ModelError, NetworkError, ResourceError
 from paceline.models import carriers
@@ -18,6 +15,9 @@ from paceline.models.catalogue import Carrier, ModelFile
 from paceline.models.download import Options, fetch
 from paceline.models.hub import WrongBytesError
 from paceline.models.store import Store
+from support.http_server import Hub, Served, running_hub
+from support.package_index import carrier_of, environment, wheel
+from support.recorder import Recorder
 
 CONTENT = random.Random(7).randbytes(250_000)
 NOBODY = Options(endpoint="http://127.0.0.1:9", sleep=lambda _: None, free_space=lambda _: 1 << 40)

@@ -15,13 +15,13 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.http_server import COMMIT, Hub, Served, running_hub
-from support.recorder import Recorder
 
 from paceline.errors import ModelError, NetworkError, ResourceError
 from paceline.models.catalogue import ModelFile
 from paceline.models.download import Options, fetch, human
 from paceline.models.store import Store
+from support.http_server import COMMIT, Hub, Served, running_hub
+from support.recorder import Recorder
 
 NAME = "owner/repo:tiny.gguf"
 UNPINNED = ModelFile(id="tiny", repository="owner/repo", file="tiny.gguf", licence="Apache-2.0")

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from paceline.config import EngineConfig
 from paceline.errors import ConfigError, ModelError, ResourceError
 from paceline.models.choose import kv_bytes_estimate

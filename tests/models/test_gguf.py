@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
 from paceline.errors import ModelError
 from paceline.models.gguf import ArrayInfo, Header, read_header
 from paceline.models.header import FILE_TYPES, TENSOR_TYPES

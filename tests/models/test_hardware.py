@@ -9,6 +9,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+
 from paceline.models import hardware
 from paceline.models.hardware import GPU, Hardware, gpu_advice
 

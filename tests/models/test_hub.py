@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
-from support.http_server import COMMIT, Hub, Served, running_hub
 
 from paceline.errors import ModelError, NetworkError
 from paceline.models import hub as subject
 from paceline.models.catalogue import ModelFile
 from paceline.models.hub import TemporaryError, locate, refusal
+from support.http_server import COMMIT, Hub, Served, running_hub
 
 FILE = ModelFile(id="tiny", repository="owner/repo", file="tiny.gguf")
 PINNED = ModelFile(id="tiny", repository="owner/repo", file="tiny.gguf", revision="f" * 40, sha256="0" * 64)

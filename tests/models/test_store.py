@@ -5,11 +5,11 @@ import os
 from pathlib import Path
 
 import pytest
-from support.recorder import Recorder
 
 from paceline.errors import ModelError
 from paceline.models.catalogue import ModelFile
 from paceline.models.store import Store, set_aside
+from support.recorder import Recorder
 
 CONTENT = b"GGUF" + bytes(range(256)) * 40
 SHA = hashlib.sha256(CONTENT).hexdigest()

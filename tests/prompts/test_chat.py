@@ -5,11 +5,11 @@ from datetime import datetime
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.templates import GEMMA, LLAMA, QWEN
-from support.toy_tokenizer import CONTROLS, ToyTokenizer
 
 from paceline.errors import ExitCode, ModelError
 from paceline.prompts.chat import Guard, Message, Segment, encode_chat, render_chat
+from support.templates import GEMMA, LLAMA, QWEN
+from support.toy_tokenizer import CONTROLS, ToyTokenizer
 
 NOW = datetime(2026, 1, 31)
 ASK = [Message("system", "Be brief."), Message("user", "Hi")]

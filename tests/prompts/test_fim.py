@@ -3,11 +3,11 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.toy_tokenizer import ToyTokenizer
 
 from paceline.errors import InputError, ModelError
 from paceline.prompts.fim import LONG_LINE, Budget, build, heal_point
 from paceline.prompts.healing import Constraint, VocabularyTrie
+from support.toy_tokenizer import ToyTokenizer
 
 PLENTY = Budget(10_000, 10_000)
 TOKENIZER = ToyTokenizer()

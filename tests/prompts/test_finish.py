@@ -3,9 +3,9 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.toy_tokenizer import ToyTokenizer
 
 from paceline.prompts.fim import Budget, LineStop, build, finish
+from support.toy_tokenizer import ToyTokenizer
 
 TOKENIZER = ToyTokenizer()
 

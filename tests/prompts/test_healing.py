@@ -5,9 +5,9 @@ import random
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from support.toy_tokenizer import ToyTokenizer
 
 from paceline.prompts.healing import Constraint, VocabularyTrie
+from support.toy_tokenizer import ToyTokenizer
 
 PIECES = st.lists(st.binary(max_size=4).map(lambda data: bytes(b"a\xffb"[byte % 3] for byte in data)), max_size=30)
 FORCED = st.lists(st.sampled_from([b"a", b"b", b"\xff"]), max_size=6).map(b"".join)

@@ -22,6 +22,7 @@ class LookupDrafter:
 
     def __init__(self) -> None:
         self._index = SuffixAutomaton()
+        self._prompt = 0  # tokens of the prompt: the first that are seen
         self._source: int | None = None  # index of the token that comes next if the copy goes on
         self._run = 0  # tokens copied since the source was entered or resumed
         self._resumed = False  # the run is one that continues behind a change
@@ -30,6 +31,7 @@ class LookupDrafter:
 
     def extend(self, tokens: Sequence[int]) -> None:
         """Follow the copy along, then index the token."""
+        self._prompt = self._prompt or len(tokens)
         for token in tokens:
             self._follow(token)
             self._index.extend((token,))
@@ -41,7 +43,8 @@ class LookupDrafter:
         proposals = []
         length, end = self._index.match
         if length:
-            proposals.append(self._proposal("match", length, end, limit))
+            kind = "copy" if end <= self._prompt else "self"
+            proposals.append(self._proposal(kind, length, end, limit))
         if self._source is not None and self._resumed and self._source != end:
             proposals.append(self._proposal("resume", self._run, self._source, limit))
         elif self._source is None and self._broken is not None and self._since == 1:

@@ -1,0 +1,87 @@
+"""The command `paceline`: parse, call, print. A command's module is imported when that command runs."""
+
+import importlib
+import os
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from typing import NoReturn
+
+import click
+
+from paceline.errors import ExitCode, PacelineError
+
+COMMANDS = {
+    "ask": ("paceline.commands.ask", "command", "Ask a question and stream the answer."),
+    "complete": ("paceline.commands.complete", "command", "Complete the code at a position in a file."),
+    "setup": ("paceline.commands.setup", "command", "Choose models for this machine, fetch and measure them."),
+    "doctor": ("paceline.commands.doctor", "command", "Check that everything works, and say what does not."),
+    "models": ("paceline.commands.models", "group", "List, fetch, inspect, verify and remove model files."),
+}
+
+
+class LazyGroup(click.Group):
+    """Imports a subcommand when it is used, so that starting stays fast."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names in the order of use."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command itself, imported now."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, attribute, _ = COMMANDS[cmd_name]
+        found = getattr(importlib.import_module(module), attribute)
+        assert isinstance(found, click.Command)
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """One line each, without importing anything."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, _, text) in COMMANDS.items()])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--config",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Use this configuration file [env: PACELINE_CONFIG].",
+)
+@click.version_option(version=version("paceline"), prog_name="paceline")
+def cli(config: Path | None) -> None:
+    """A private coding assistant on your own machine.
+
+    A small model drafts, a large one verifies: you get the large model's own words, sooner.
+    """
+    if config is not None:
+        os.environ["PACELINE_CONFIG"] = str(config)
+
+
+def main() -> NoReturn:
+    """Run the command line and exit; every failure becomes one message and one exit code."""
+    try:
+        # click says 0, 2 or an Exit's code by itself; what it returns is a command's own exit code, or nothing
+        result = cli.main(prog_name="paceline", standalone_mode=False)
+        sys.stdout.flush()
+        sys.exit(result if isinstance(result, int) else ExitCode.OK)
+    except click.exceptions.Exit as stop:
+        sys.exit(stop.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except PacelineError as error:
+        click.echo(f"error: {_shown(error)}", err=True)
+        sys.exit(error.exit_code)
+    except (KeyboardInterrupt, click.Abort):
+        sys.exit(ExitCode.INTERRUPTED)
+    except BrokenPipeError:
+        # Python flushes stdout once more on exit; it must not fail a second time
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(ExitCode.BROKEN_PIPE)
+
+
+def _shown(error: PacelineError) -> str:
+    from paceline.text import strip_controls
+
+    return strip_controls(str(error))

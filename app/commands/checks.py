@@ -1,0 +1,284 @@
+"""What `paceline doctor` looks at, one check after the other: what was found, and what to do about it."""
+
+import os
+import platform
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from paceline import config as configuration
+from paceline import paths
+from paceline.config import Config
+from paceline.errors import PacelineError
+
+if TYPE_CHECKING:
+    from paceline.daemon.assembly import Installed
+    from paceline.daemon.selection import PairFiles
+    from paceline.engine.vocabulary import Vocabulary
+
+Verdict = Literal["ok", "warning", "problem"]
+PACKAGES = ("llama-cpp-python", "numpy", "huggingface-hub", "httpx", "textual", "pygls")
+LITTLE_DISK = 2_000_000_000  # bytes; less than the pair for small machines with some room
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked at. `details`: further lines for who wants to know."""
+
+    name: str
+    verdict: Verdict
+    found: str
+    hint: str = ""
+    details: tuple[str, ...] = ()
+
+
+class Examination:
+    """Runs the checks in order; a later one uses what an earlier one found, and is left out where it found nothing."""
+
+    def __init__(self, *, load: bool) -> None:
+        self._load = load
+        self._config = Config()
+        self._files: PairFiles | None = None
+        self._found: list[Path] = []
+        self._installed: Installed | None = None
+        self._vocabulary: Vocabulary | None = None
+
+    def run(self) -> Iterator[Check]:
+        """Every check, as soon as it is made. Never raises: what goes wrong is a problem found."""
+        yield from _guarded("packages", _packages)
+        yield from _guarded("config", self._read_config)
+        yield from _guarded("catalogue", _catalogue)
+        yield from _guarded("store", self._store)
+        yield from _guarded("models", self._models)
+        llama = list(_guarded("llama.cpp", _llama))
+        yield from llama
+        if llama[-1].verdict == "problem":
+            return
+        yield from _guarded("GPU", self._gpu)
+        if not self._found:
+            return
+        yield from _guarded("plan", self._plan)
+        if self._installed is None:
+            return
+        for name, probe in (
+            ("pair", self._pair),
+            ("chat", self._template),
+            ("infilling", self._infilling),
+            ("costs", self._costs),
+            ("self-test", self._self_test),
+        ):
+            yield from _guarded(name, probe)
+
+    def _read_config(self) -> Iterator[Check]:
+        path = paths.config_file()
+        self._config = configuration.load(path)
+        yield Check(
+            "config", "ok", f"{path} is valid" if path.exists() else f"no {path}: all settings are the defaults"
+        )
+
+    def _store(self) -> Iterator[Check]:
+        from paceline.daemon.selection import store_of
+        from paceline.models.download import human
+        from paceline.models.hardware import disk_free
+
+        root = store_of(self._config).root
+        there = root
+        while not there.exists() and there != there.parent:
+            there = there.parent
+        elsewhere = "choose another folder: models.directory in the configuration"
+        if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+            yield Check("store", "warning", f"{root} cannot be written: no model can be fetched", elsewhere)
+            return
+        free = disk_free(root)
+        found = f"{root}, {human(free)} free" + ("" if root.exists() else ", not created yet")
+        yield Check("store", "warning" if free < LITTLE_DISK else "ok", found, elsewhere if free < LITTLE_DISK else "")
+
+    def _models(self) -> Iterator[Check]:
+        from paceline.daemon.selection import pair_files, store_of
+        from paceline.models.download import human
+        from paceline.models.gguf import read_header
+        from paceline.models.header import show
+
+        self._files = pair_files(self._config)
+        if self._files is None:
+            yield Check("models", "problem", "no models are chosen yet", "run `paceline setup`")
+            return
+        store, good = store_of(self._config), True
+        for role, file in zip(("target", "draft"), self._files.files, strict=False):
+            status, path = store.status(file), store.path(file)
+            if status.state in ("missing", "partial"):
+                good = False
+                part = f", {human(status.bytes)} of it are" if status.state == "partial" else ""
+                hint = "check the path" if file.path else f"paceline models pull {file.id}"
+                yield Check(role, "problem", f"{file.id} is not here{part}: {path}", hint)
+                continue
+            try:
+                header = read_header(path)
+                kind = f"{show(header.architecture)}, {show(header.quantisation)}, {human(status.bytes)}"
+            except PacelineError as error:
+                good = False
+                yield Check(role, "problem", error.message, error.hint)
+                continue
+            own = ", your own file" if file.path else ""
+            if status.state == "unverified":
+                hint = f"paceline models verify {file.id}"
+                yield Check(role, "warning", f"{file.id} ({kind}) has not been verified: {path}", hint)
+            else:
+                yield Check(role, "ok", f"{file.id} ({kind}{own}): {path}")
+        if good:
+            self._found = [store.path(file) for file in self._files.files]
+
+    def _gpu(self) -> Iterator[Check]:
+        from paceline.daemon.selection import store_of
+        from paceline.engine import llama
+        from paceline.models.hardware import detect, gpu_advice
+
+        hardware, devices = detect(store_of(self._config).root), llama.devices()
+        advice = gpu_advice(hardware, llama.supports_gpu())
+        if devices:
+            yield Check("GPU", "ok", ", ".join(f"{device.description} ({device.name})" for device in devices))
+        elif advice:
+            found, _, mend = advice.partition(". ")
+            yield Check("GPU", "warning", found, mend)
+        elif hardware.gpus:
+            names = ", ".join(gpu.name for gpu in hardware.gpus)
+            hint = "check the driver and its libraries; this build of llama.cpp may be for another kind of GPU"
+            yield Check("GPU", "warning", f"llama.cpp can offload, but does not see {names}", hint)
+        else:
+            yield Check("GPU", "ok", "none: models run on the CPU")
+
+    def _plan(self) -> Iterator[Check]:
+        from paceline.commands import describe
+        from paceline.daemon import assembly
+
+        self._installed = found = assembly.inspect(
+            self._found[0], self._found[1] if len(self._found) > 1 else None, self._config
+        )
+        how = found.plan.target
+        what = f"{how.n_ctx} tokens of context, {how.n_threads} threads, {how.gpu_layers} layers on GPU"
+        details = (*found.plan.reasons, *describe.memory(found.plan))
+        yield Check("plan", "ok", what, details=details)
+        for warning in found.plan.warnings:
+            yield Check("plan", "warning", warning, "see the engine section of the configuration")
+        if len(self._found) > 1 and found.draft is None:
+            yield Check("plan", "warning", "the draft model is left out", "end other programs, or take a smaller pair")
+
+    def _pair(self) -> Iterator[Check]:
+        from paceline.daemon import assembly
+
+        if len(self._found) < 2:
+            yield Check("pair", "ok", "no draft model is configured; drafts come from the text itself")
+            return
+        reason = assembly.vocabulary_fault(self._found[0], self._found[1])
+        names = f"{self._found[1].name} {'cannot' if reason else 'can'} draft for {self._found[0].name}"
+        hint = 'choose another pair, or set models.draft = "none"' if reason else ""
+        yield Check("pair", "problem" if reason else "ok", f"{names}: {reason or 'their tokens are the same'}", hint)
+
+    def _template(self) -> Iterator[Check]:
+        assert self._installed is not None
+        if self._installed.headers[0].chat_template:
+            yield Check("chat", "ok", "the target has a chat template")
+        else:
+            hint = "for `paceline ask`, choose a model made for chat"
+            yield Check("chat", "warning", "the target has no chat template: it cannot answer questions", hint)
+
+    def _infilling(self) -> Iterator[Check]:
+        from paceline.engine import llama
+
+        self._vocabulary = llama.read_vocabulary(self._found[0])
+        if self._vocabulary.fim():
+            yield Check("infilling", "ok", "the target has tokens for filling in the middle")
+        else:
+            hint = "for `paceline complete`, choose a model made for completions, such as Qwen2.5-Coder"
+            yield Check("infilling", "warning", "the target has no tokens for filling in the middle", hint)
+
+    def _costs(self) -> Iterator[Check]:
+        from paceline.commands import describe
+        from paceline.daemon import assembly
+
+        assert self._installed is not None
+        curves = assembly.known_costs(self._installed)
+        wanted = {"target"} | ({"draft"} if self._installed.draft else set())
+        if wanted - curves.keys():
+            missing = " and ".join(sorted(wanted - curves.keys(), reverse=True))
+            found = f"what a decode of the {missing} costs, loaded as planned, was not measured thoroughly yet"
+            yield Check("costs", "warning", found, "paceline setup --measure-only")
+        else:
+            first, *rest = describe.outlook(curves)
+            yield Check("costs", "ok", f"measured: {first}", details=tuple(rest))
+
+    def _self_test(self) -> Iterator[Check]:
+        """A few tokens of an answer and of a completion, where the model is made for them."""
+        if not self._load:
+            return
+        from paceline.daemon import assembly
+        from paceline.daemon.service import Overrides, Service, gather
+        from paceline.prompts.chat import Message
+
+        assert self._installed is not None and self._files is not None
+        notes: list[str] = []
+        few = Overrides(max_tokens=8, temperature=0.0)
+        engine = assembly.load(self._installed, notes.append, speculation=self._config.engine.speculation)
+        service = Service(engine, self._config, self._files.target.id)
+        done = []
+        try:
+            if engine.target.vocabulary.chat_template:
+                _, end = gather(service.chat([Message("user", "Say hello.")], few))
+                done.append(f"an answer ({end.stats.predicted_tokens} tokens)")
+            if engine.target.vocabulary.fim():
+                before = "def add(a, b):\n    return "
+                completion = service.complete(before + "\n", 2, 12, single_line=True, overrides=few)
+                done.append(f"a completion ({completion.stats.predicted_tokens} tokens)")
+        finally:
+            service.close()
+        yield Check("self-test", "ok", " and ".join(["the target was loaded", *done]), details=tuple(notes))
+
+
+def _packages() -> Iterator[Check]:
+    versions, missing = [], []
+    for name in PACKAGES:
+        try:
+            versions.append(f"{name} {metadata.version(name)}")
+        except metadata.PackageNotFoundError:
+            missing.append(name)
+    ours = f"paceline {metadata.version('paceline')}, Python {platform.python_version()}"
+    if missing:
+        yield Check("packages", "problem", f"{ours}; missing: {', '.join(missing)}", "pip install --upgrade paceline")
+    else:
+        yield Check("packages", "ok", ours, details=tuple(versions))
+
+
+def _catalogue() -> Iterator[Check]:
+    from paceline.models import catalogue
+
+    known, own = catalogue.load(), paths.user_catalogue_file()
+    theirs = f"with {own}" if own.exists() else f"no {own}"
+    yield Check("catalogue", "ok", f"{len(known.models)} models, {len(known.pairs)} pairs; {theirs}")
+
+
+def _llama() -> Iterator[Check]:
+    """Whether llama.cpp can be loaded at all, and what this build makes use of."""
+    try:
+        from paceline.engine import llama
+    except PacelineError:
+        raise
+    except Exception as error:  # a missing library shows as OSError, RuntimeError, or worse
+        hint = "pip install --force-reinstall --no-cache-dir llama-cpp-python"
+        yield Check("llama.cpp", "problem", f"it cannot be loaded: {error}", hint)
+        return
+    name, _, features = llama.build_info().partition(": ")
+    offload = "can use GPUs" if llama.supports_gpu() else "CPU only"
+    used = tuple(part.strip().removesuffix(" = 1") for part in features.split("|") if part.strip())
+    yield Check("llama.cpp", "ok", f"{name}, {offload}", details=(", ".join(used),) if used else ())
+
+
+def _guarded(name: str, probe: Callable[[], Iterable[Check]]) -> Iterator[Check]:
+    """The probe's checks; whatever goes wrong in it becomes one."""
+    try:
+        yield from probe()
+    except PacelineError as error:
+        yield Check(name, "problem", error.message, error.hint)
+    except Exception as error:
+        yield Check(name, "problem", f"this check failed: {error!r}", "please report this")
