@@ -91,6 +91,9 @@ def _print(stream: "Stream", status: "Status", model: str, *, as_object: bool, s
             else:
                 click.echo(clean.flush())
             if event.reason == "length" and not as_object:
-                say("the answer was cut: " + "; ".join(event.stats.notes or ["raise --max-tokens for more"]))
+                say(
+                    "the answer was cut: "
+                    + ("the context is full" if event.stats.context_full else "raise --max-tokens")
+                )
             if stats:
                 report(event.stats)

@@ -203,7 +203,7 @@ class Examination:
         wanted = {"target"} | ({"draft"} if self._installed.draft else set())
         if wanted - curves.keys():
             missing = " and ".join(sorted(wanted - curves.keys(), reverse=True))
-            found = f"what a decode of the {missing} costs, loaded as planned, was not measured thoroughly yet"
+            found = f"what a decode of the {missing} costs, loaded as planned, was not measured yet"
             yield Check("costs", "warning", found, "paceline setup --measure-only")
         else:
             first, *rest = describe.outlook(curves)
@@ -226,14 +226,14 @@ class Examination:
         try:
             if engine.target.vocabulary.chat_template:
                 _, end = gather(service.chat([Message("user", "Say hello.")], few))
-                done.append(f"an answer ({end.stats.predicted_tokens} tokens)")
+                done.append(f"made an answer of {end.stats.predicted_tokens} tokens")
             if engine.target.vocabulary.fim():
                 before = "def add(a, b):\n    return "
                 completion = service.complete(before + "\n", 2, 12, single_line=True, overrides=few)
-                done.append(f"a completion ({completion.stats.predicted_tokens} tokens)")
+                done.append(f"made a completion of {completion.stats.predicted_tokens} tokens")
         finally:
             service.close()
-        yield Check("self-test", "ok", " and ".join(["the target was loaded", *done]), details=tuple(notes))
+        yield Check("self-test", "ok", ", ".join(["loaded the target", *done]), details=tuple(notes))
 
 
 def _packages() -> Iterator[Check]:

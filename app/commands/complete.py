@@ -9,7 +9,18 @@ from paceline.config import Speculation
 from paceline.errors import InputError
 
 
-@click.command()
+class PlaceCommand(click.Command):
+    """A command whose argument may begin with a dash: `-:3:14` is standard input, not an option."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put the place behind the options, where nothing is taken for one."""
+        places = [arg for arg in args if arg.startswith("-:")]
+        return super().parse_args(
+            ctx, [*(arg for arg in args if arg not in places), *(["--", *places] if places else [])]
+        )
+
+
+@click.command(cls=PlaceCommand)
 @click.argument("place", metavar="FILE:LINE:COL")
 @click.option("--single-line", is_flag=True, help="Only the rest of this line.")
 @click.option("--max-tokens", type=click.IntRange(min=1), help="Tokens of the completion, at most.")

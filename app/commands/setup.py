@@ -88,6 +88,8 @@ def set_up(config: Config, say: Say, wishes: Wishes) -> Config:
     from paceline.progress import ProgressBar
 
     known, store = catalogue.load(), selection.store_of(config)
+    if wishes.pair:
+        known.pair(wishes.pair)  # a wrong name is said before anything else
     there, devices = hardware.detect(store.root), llama.devices()
     for line in describe.machine(there, devices, llama.supports_gpu()):
         say(line)
@@ -150,10 +152,9 @@ def choose(
 ) -> tuple[Config, str]:
     """The configuration with a pair in it, and why this one: asked for, configured, or recommended.
 
-    Raises ModelError for an unknown pair, ConfigError where the configuration names a target that would win over it.
+    Raises ConfigError where a pair was asked for and the configuration names a target that would win over it.
     """
     if wishes.pair:
-        known.pair(wishes.pair)
         if config.models.target:
             raise ConfigError(
                 f"{paths.config_file()} sets models.target, which wins over a pair",
@@ -294,7 +295,7 @@ def remember_pair(path: Path, pair: str) -> None:
         document = tomlkit.parse(path.read_bytes().decode("utf-8") if path.exists() else NEW_FILE)
         if "models" not in document:
             document["models"] = tomlkit.table()
-        document["models"]["pair"] = pair  # type: ignore[index]
+        document["models"]["pair"] = pair
         text = tomlkit.dumps(document)
         if convert(tomlkit.parse(text).unwrap(), Config, path).models.pair != pair:
             raise ConfigError(f"cannot set models.pair in {path}", by_hand)

@@ -199,7 +199,7 @@ class Engine:
         stats.prompt_ms = (first - sequence.began) * 1000
         stats.predicted_ms = (now - first) * 1000
         stats.predicted_tokens = sequence.produced
-        stats.plain_ms_per_token = self.controller.costs.at(1)
+        stats.usual_plain_ms = self.controller.costs.at(1)
         self._drop(sequence)
         sequence.events.put(Finished(reason, stats))
 

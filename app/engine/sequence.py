@@ -127,6 +127,7 @@ class Generation:
                 self._end("length")
             elif len(self.tokens) >= self.n_ctx:
                 self.stats.notes.append(f"the context of {self.n_ctx} tokens is full")
+                self.stats.context_full = True
                 self._end("length")
             if self.finished:
                 break

@@ -75,6 +75,9 @@ class Round:
         if self._alone:
             stats.rounds += 1
             stats.verifying_ms += milliseconds
+            if not draft:
+                stats.plain_rounds += 1
+                stats.plain_ms += milliseconds
             sequence.pilot.learn(self.proposal, verdict.accepted, taken, milliseconds)
         if draft:
             stats.drafter(self.proposal.drafter).note(len(draft), min(verdict.accepted, len(taken)))

@@ -5,6 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 
+ENOUGH = 8  # plain rounds that make a fair sample
+
+
 @dataclass
 class DrafterStats:
     """One drafter's part in a request."""
@@ -41,7 +44,10 @@ class Stats:
     drafting_ms: float = 0.0
     verifying_ms: float = 0.0  # inside the target's decode
     sampling_ms: float = 0.0
-    plain_ms_per_token: float = 0.0  # what a token costs on this machine without drafts, now
+    plain_rounds: int = 0  # rounds without a draft, and what they took
+    plain_ms: float = 0.0
+    usual_plain_ms: float = 0.0  # what a token costs on this machine without drafts, by the cost model
+    context_full: bool = False  # this is why the answer ended
     drafters: dict[str, DrafterStats] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)  # why something was not done
 
@@ -63,6 +69,11 @@ class Stats:
     def tokens_per_second(self) -> float:
         """Of the answer, prompt not counted."""
         return self.predicted_tokens / self.predicted_ms * 1000 if self.predicted_ms > 0 else 0.0
+
+    @property
+    def plain_ms_per_token(self) -> float:
+        """What a token costs without drafts: measured in this request where it had some such rounds."""
+        return self.plain_ms / self.plain_rounds if self.plain_rounds >= ENOUGH else self.usual_plain_ms
 
     @property
     def speed_up(self) -> float | None:
