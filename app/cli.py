@@ -1,11 +1,13 @@
 """The command `paceline`: parse, call, print. A command's module is imported when that command runs."""
 
+import errno
 import importlib
+import io
 import os
 import sys
 from importlib.metadata import version
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
@@ -41,6 +43,13 @@ class LazyGroup(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, _, text) in COMMANDS.items()])
 
+    def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - whatever the command returns
+        """Run the command. A broken pipe gets its own exit code; click would make it a failure."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise click.exceptions.Exit(ExitCode.BROKEN_PIPE) from error
+
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
@@ -60,10 +69,13 @@ def cli(config: Path | None) -> None:
 
 def main() -> NoReturn:
     """Run the command line and exit; every failure becomes one message and one exit code."""
+    if isinstance(sys.stdout, io.TextIOWrapper):  # what the terminal's encoding cannot say comes as an escape
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         # click says 0, 2 or an Exit's code by itself; what it returns is a command's own exit code, or nothing
         result = cli.main(prog_name="paceline", standalone_mode=False)
-        sys.stdout.flush()
+        if sys.stdout is not None:  # None: started with a closed stdout
+            sys.stdout.flush()
         sys.exit(result if isinstance(result, int) else ExitCode.OK)
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)
@@ -76,9 +88,18 @@ def main() -> NoReturn:
     except (KeyboardInterrupt, click.Abort):
         sys.exit(ExitCode.INTERRUPTED)
     except BrokenPipeError:
-        # Python flushes stdout once more on exit; it must not fail a second time
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         sys.exit(ExitCode.BROKEN_PIPE)
+    except OSError as error:  # files that were named had their say already: this is the output, or a broken system
+        _discard_output()
+        click.echo(f"error: {error.strerror or error}" + (f": {error.filename}" if error.filename else ""), err=True)
+        sys.exit(ExitCode.RESOURCE if error.errno in (errno.ENOSPC, errno.EDQUOT) else ExitCode.FAILURE)
+
+
+def _discard_output() -> None:
+    """Python flushes stdout once more on exit; it must not fail a second time."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _shown(error: PacelineError) -> str:

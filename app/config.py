@@ -37,7 +37,7 @@ class EngineConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How models are loaded and decoded."""
 
     context: Natural = 0  # tokens; 0: chosen by memory
-    threads: Natural = 0  # 0: physical cores, within the container's limit
+    threads: Annotated[int, msgspec.Meta(ge=0, le=512)] = 0  # 0: physical cores, within the container's limit
     gpu_layers: Natural | Literal["auto"] = "auto"
     main_gpu: Natural = 0
     tensor_split: tuple[float, ...] = ()
@@ -88,14 +88,20 @@ def load(path: Path) -> Config:
 
     Raises ConfigError when it cannot be read, is not TOML, has an unknown key or a value of the wrong kind.
     """
-    return convert(read_toml(path), Config, path) if path.exists() else Config()
+    try:
+        data = read_toml(path)
+    except ConfigError as error:
+        if isinstance(error.__cause__, (FileNotFoundError, NotADirectoryError)):
+            return Config()
+        raise
+    return convert(data, Config, path)
 
 
 def read_toml(path: Path) -> dict[str, Any]:
     """The file's tables. Raises ConfigError."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError(f"{path} is not valid TOML: {error}", "mend the line it names, or remove the file") from error
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror}", "check that it is a readable file") from error

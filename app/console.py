@@ -80,7 +80,7 @@ def show_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(*headers, box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table = Table(*headers, box=box.SIMPLE_HEAD, header_style="", pad_edge=False, show_edge=False)
     for row in rows:
         table.add_row(*(Text(_one_line(cell)) for cell in row))
     Console(file=sys.stdout, highlight=False).print(table)

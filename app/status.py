@@ -9,9 +9,9 @@ class Status:
     """A transient line on stderr. On anything but a terminal it says nothing."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
-        self._stream = stream or sys.stderr
+        self._stream = stream or sys.stderr  # None: started with a closed stderr
         self._shown = False
-        self._live = self._stream.isatty()
+        self._live = self._stream is not None and self._stream.isatty()
 
     def __enter__(self) -> "Status":
         """Use as a context: the line is gone at the end."""

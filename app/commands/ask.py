@@ -1,7 +1,8 @@
 """`paceline ask`: one question, one answer, streamed."""
 
+import math
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +14,20 @@ if TYPE_CHECKING:
     from paceline.status import Status
 
 SPECULATION = click.Choice(["auto", "off", "ngram", "draft"])
+
+
+class Temperature(click.FloatRange):
+    """0 to 10. click's own range lets "nan" through, which is neither below nor above anything."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401
+        """The number. Fails as click's types do."""
+        number = super().convert(value, param, ctx)
+        if math.isnan(number):
+            self.fail(f"{value} is not a number.", param, ctx)
+        return number
+
+
+TEMPERATURE = Temperature(0, 10)
 
 
 @click.command()
@@ -27,7 +42,7 @@ SPECULATION = click.Choice(["auto", "off", "ngram", "draft"])
 )
 @click.option("--system", help="System prompt, instead of the configured one.")
 @click.option("--max-tokens", type=click.IntRange(min=1), help="Tokens of the answer, at most.")
-@click.option("--temperature", type=click.FloatRange(0, 10), help="0 takes the likeliest token, always.")
+@click.option("--temperature", type=TEMPERATURE, help="0 takes the likeliest token, always.")
 @click.option("--seed", type=click.IntRange(min=0, max=2**63 - 1), help="The same seed gives the same answer.")
 @click.option("--speculation", type=SPECULATION, help="Who drafts: auto decides by what pays on this machine.")
 @click.option("--offline", is_flag=True, help="Never use the network.")

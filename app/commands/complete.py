@@ -4,9 +4,11 @@ from pathlib import Path
 
 import click
 
-from paceline.commands.ask import SPECULATION
+from paceline.commands.ask import SPECULATION, TEMPERATURE
 from paceline.config import Speculation
 from paceline.errors import InputError
+
+DIGITS = 100  # of a line or column: more than any file has, fewer than Python refuses to read
 
 
 class PlaceCommand(click.Command):
@@ -15,16 +17,16 @@ class PlaceCommand(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Put the place behind the options, where nothing is taken for one."""
         places = [arg for arg in args if arg.startswith("-:")]
-        return super().parse_args(
-            ctx, [*(arg for arg in args if arg not in places), *(["--", *places] if places else [])]
-        )
+        if places:
+            args = [*(arg for arg in args if arg not in places and arg != "--"), "--", *places]
+        return super().parse_args(ctx, args)
 
 
 @click.command(cls=PlaceCommand)
 @click.argument("place", metavar="FILE:LINE:COL")
 @click.option("--single-line", is_flag=True, help="Only the rest of this line.")
 @click.option("--max-tokens", type=click.IntRange(min=1), help="Tokens of the completion, at most.")
-@click.option("--temperature", type=click.FloatRange(0, 10), help="0 takes the likeliest token, always.")
+@click.option("--temperature", type=TEMPERATURE, help="0 takes the likeliest token, always.")
 @click.option("--seed", type=click.IntRange(min=0, max=2**63 - 1), help="The same seed gives the same completion.")
 @click.option("--speculation", type=SPECULATION, help="Who drafts: auto decides by what pays on this machine.")
 @click.option("--offline", is_flag=True, help="Never use the network.")
@@ -74,7 +76,8 @@ def parse_place(place: str) -> tuple[str, int, int]:
     """("file", 3, 14) from "file:3:14"; the file's name may have colons. Raises InputError."""
     name, _, rest = place.rpartition(":")
     name, _, first = name.rpartition(":")
-    if not name or not (first.isascii() and first.isdigit() and rest.isascii() and rest.isdigit()):
+    numbers = all(each.isascii() and each.isdigit() and len(each) <= DIGITS for each in (first, rest))
+    if not (name and numbers):
         raise InputError(
             f"{place!r} is not FILE:LINE:COL", "for example src/main.py:12:5; lines and columns count from 1"
         )

@@ -44,7 +44,7 @@ def _shown(checks: Iterable[Check], *, verbose: bool) -> Iterable[Check]:
         console.out(check.found)
         if check.hint:
             console.out(f"{'':19}hint: {check.hint}")
-        if verbose or check.name == "plan":
+        if verbose or check.name in ("plan", "costs"):
             for line in check.details:
                 console.out(f"{'':19}- {line}")
         yield check

@@ -105,7 +105,7 @@ def verify(name: str | None) -> None:
     from paceline.progress import ProgressBar
 
     known, store, _ = _world()
-    files = _named(name, known) if name else _stored(known, store)
+    files = _stored(known, store) if name is None else _named(name, known)
     if not files:
         console.say(f"no models are here yet: {store.root}")
     damaged = []

@@ -74,22 +74,25 @@ def read_stdin() -> str | None:
 
 
 def decode(data: bytes, name: str) -> str:
-    """Bytes of a text in UTF-8, or in UTF-16 with a byte order mark. Raises InputError for anything else."""
+    """Bytes of a text in UTF-8, or in UTF-16 with a byte order mark. Raises InputError for anything else.
+
+    The mark is no part of the text: editors do not count it as a column.
+    """
     if len(data) > LARGEST_INPUT:
         raise InputError(f"{name} is larger than {LARGEST_INPUT >> 20} MiB", "pass the part that matters")
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        encoding = "utf-16"
-    else:
-        encoding = "utf-8"
-        if b"\0" in data:
-            raise InputError(f"{name} is not text: it has NUL bytes", "pass a text file")
+    wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
+    if b"\0" in data and not wide:
+        raise InputError(f"{name} is not text: it has NUL bytes", "pass a text file")
     try:
-        return data.decode(encoding)
+        text = data.decode("utf-16" if wide else "utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(
-            f"{name} is not {encoding.upper()} text: byte {error.start} cannot be decoded",
+            f"{name} is not {'UTF-16' if wide else 'UTF-8'} text: byte {error.start} cannot be decoded",
             "convert it, e.g. with iconv",
         ) from error
+    if "\0" in text:
+        raise InputError(f"{name} is not text: it has NUL characters", "pass a text file")
+    return text
 
 
 def as_json(text: str, finish_reason: str, model: str, stats: Stats, **more: Any) -> str:  # noqa: ANN401

@@ -84,7 +84,7 @@ def set_up(config: Config, say: Say, wishes: Wishes) -> Config:
     from paceline.commands import describe
     from paceline.daemon import assembly, selection
     from paceline.engine import llama
-    from paceline.models import catalogue, hardware
+    from paceline.models import catalogue, hardware, hub
     from paceline.progress import ProgressBar
 
     known, store = catalogue.load(), selection.store_of(config)
@@ -98,7 +98,8 @@ def set_up(config: Config, say: Say, wishes: Wishes) -> Config:
     assert files is not None, "the chosen configuration names a pair"
     say(f"\n{why}")
     say(_files_table(files, store))
-    if any(not _on_disk(store, file) for file in files.files if not file.path):
+    offline = wishes.offline or config.models.offline or hub.offline()
+    if not offline and any(not _on_disk(store, file) for file in files.files if not file.path):
         _agree(_missing_bytes(files, store), there.disk_free, say, wishes)
     found = selection.fetch(files, chosen, ProgressBar, offline=wishes.offline)
     installed = assembly.inspect(found[0], found[1] if len(found) > 1 else None, chosen)
@@ -131,12 +132,27 @@ def measure(installed: "Installed", say: Say) -> None:
     from paceline.daemon import assembly
 
     say("\nMeasuring what a decode costs on this machine; for large models this takes a minute or two.")
+    if _busy(installed.hardware.usable_cores):
+        say(
+            "warning: other programs keep this machine busy, so the figures will be too high; "
+            "measure again when it is idle: paceline setup --measure-only"
+        )
     with console.share_bar() as bar:
         curves = assembly.measure_costs(installed, lambda role, share: bar(f"measuring the {role}", share))
     say(describe.curves(curves))
     say("")
     for line in describe.outlook(curves):
         say(line)
+
+
+def _busy(cores: int) -> bool:
+    """Whether over the last minute more than half of the cores had something to do, where the system tells."""
+    import os
+
+    try:
+        return os.getloadavg()[0] > cores / 2
+    except (AttributeError, OSError):  # Windows has no such thing
+        return False
 
 
 # --- choosing ---------------------------------------------------------------------------------------------------------
@@ -243,8 +259,6 @@ def _agree(missing: int, free: int, say: Say, wishes: Wishes) -> None:
     """Ask before downloading, where somebody can be asked. Raises ResourceError; click's Exit on a no."""
     from paceline.models.download import human
 
-    if wishes.offline:
-        return  # fetching says what is missing and how to get it
     if free and missing > free:
         raise ResourceError(
             f"{human(missing)} are to be downloaded, and {human(free)} are free on the disk",

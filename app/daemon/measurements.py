@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import json
+import math
 import os
 import tempfile
 from dataclasses import asdict
@@ -22,9 +23,10 @@ class Measurements:
     def curve(self, model: Path, options: LoadOptions, build: str) -> CostCurve | None:
         """The cost curve of this file, loaded this way, with this build of llama.cpp."""
         try:
-            return CostCurve.from_json(self._read(self._curve_name(model, options, build)))
-        except (KeyError, TypeError, ValueError):
+            curve = CostCurve.from_json(self._read(self._curve_name(model, options, build)))
+        except (KeyError, TypeError, ValueError, OverflowError):
             return None
+        return curve if all(map(math.isfinite, curve.milliseconds)) else None
 
     def store_curve(self, model: Path, options: LoadOptions, build: str, curve: CostCurve) -> None:
         """Keep a curve."""
@@ -47,7 +49,7 @@ class Measurements:
     def _read(self, name: str) -> dict[str, Any]:
         try:
             data = json.loads((self._folder / f"{name}.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return {}
         return data if isinstance(data, dict) else {}
 

@@ -21,6 +21,7 @@ MARGIN = 1.03  # a draft must promise this much more than plain decoding: estima
 LONGEST = 63  # drafted tokens; with the one before them a full verification of 64
 GRANT = 2.0  # plain decodes that a request may lose on drafts before it has won any
 ALLOWANCE = 0.005  # and what is added per plain token
+STALL = 1.5  # times the usual cost: more than that is somebody else's doing
 CREDIT = 20.0  # winnings that may be put at stake
 PROBE_SHARE = 0.01  # of the time may go into finding out whether the draft model pays
 HOPE = 0.9  # the acceptance at which a draft model is still worth a probe
@@ -121,7 +122,9 @@ class Pilot:
     def learn(self, chosen: Proposal, accepted: int, committed: Sequence[int], milliseconds: float) -> None:
         """A round ended: `committed` are its tokens, `milliseconds` what the target's decode took."""
         shared = self.shared
-        spent = (milliseconds + chosen.milliseconds) / shared.costs.at(1)
+        # A stall of the machine is no reason to stop drafting: what exceeds the usual cost by far is not counted.
+        usual = shared.costs.at(len(chosen.tokens) + 1)
+        spent = (min(milliseconds, STALL * usual) + chosen.milliseconds) / shared.costs.at(1)
         if chosen.tokens:
             self.balance = min(self.balance + len(committed) - spent, CREDIT)
         else:

@@ -201,7 +201,7 @@ class Engine:
         stats.predicted_tokens = sequence.produced
         stats.usual_plain_ms = self.controller.costs.at(1)
         self._drop(sequence)
-        sequence.events.put(Finished(reason, stats))
+        sequence.events.put(Finished(reason, stats, sequence.tokens[stats.prompt_tokens :]))
 
     def _drop(self, sequence: Generation) -> None:
         sequence.close()

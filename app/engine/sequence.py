@@ -52,10 +52,14 @@ class Delta:
 
 @dataclass(frozen=True)
 class Finished:
-    """The answer is complete. "stop": the model or a stop string ended it; "length": tokens or context ran out."""
+    """The answer is complete. "stop": the model or a stop string ended it; "length": tokens or context ran out.
+
+    `tokens`: all that were generated, the one that ended the answer included.
+    """
 
     reason: FinishReason
     stats: Stats
+    tokens: Sequence[int] = ()
 
 
 Event = Prefilled | Delta | Finished | BaseException

@@ -4,7 +4,6 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-
 ENOUGH = 8  # plain rounds that make a fair sample
 
 

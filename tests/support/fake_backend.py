@@ -38,8 +38,9 @@ class FakeBackend:
         n_seq_max: int = 1,
         end: int | None = None,
         partial_removal: bool = True,
+        vocabulary: Vocabulary | None = None,
     ) -> None:
-        self.vocabulary = byte_vocabulary(n_vocab, end)
+        self.vocabulary = vocabulary or byte_vocabulary(n_vocab, end)
         self.capabilities = Capabilities(n_ctx, n_batch, n_seq_max, partial_removal)
         table = np.random.default_rng(seed).normal(0, spread, (n_vocab + 1,) * order + (n_vocab,))
         self.table = (table + np.random.default_rng(seed + 1).normal(0, noise, table.shape)).astype(np.float32)
@@ -64,6 +65,8 @@ class FakeBackend:
             raise EngineError("batch too large")
         if sum(map(len, self.cache.values())) + self.decoded[-1] > self.capabilities.n_ctx:
             raise EngineError("cache full")
+        if any(not 0 <= token < self.vocabulary.n_tokens for span in spans for token in span.tokens):
+            raise EngineError("a token outside the vocabulary")
         self._buffer[:] = np.nan  # rows of the decode before are gone, as llama.cpp's are
         n = 0
         for span in spans:

@@ -1,0 +1,25 @@
+"""What all tests may ask for."""
+
+from pathlib import Path
+
+import pytest
+
+from support.cli import CommandLine, TinyModels
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> TinyModels:
+    """Tiny model files, shared."""
+    return TinyModels(tmp_path_factory.mktemp("models"))
+
+
+@pytest.fixture(scope="session")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of measurements, shared."""
+    return tmp_path_factory.mktemp("state")
+
+
+@pytest.fixture
+def paceline(tmp_path: Path, tiny: TinyModels, measured: Path) -> CommandLine:
+    """The command line in a folder of its own."""
+    return CommandLine(tmp_path, tiny, measured)

@@ -1,0 +1,153 @@
+"""The command line as a person meets it: a process of its own, with folders of its own and no network."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from support.tiny_model import SPARE, special, write_tiny_model
+
+PACELINE = (sys.executable, "-m", "paceline")
+SECONDS = 60  # after which a command counts as hanging
+
+
+class TinyModels:
+    """Tiny model files, each made when first asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @cached_property
+    def target(self) -> Path:
+        return write_tiny_model(self.folder / "target.gguf")
+
+    @cached_property
+    def draft(self) -> Path:
+        return write_tiny_model(self.folder / "draft.gguf", noise=0.05)
+
+    @cached_property
+    def foreign(self) -> Path:
+        """A draft one of whose tokens has another text."""
+        return write_tiny_model(self.folder / "foreign.gguf", token_changes={SPARE: "other"})
+
+    @cached_property
+    def without_fim(self) -> Path:
+        return write_tiny_model(self.folder / "without-fim.gguf", fim=False)
+
+    @cached_property
+    def without_template(self) -> Path:
+        """No chat template, but ChatML's tokens."""
+        return write_tiny_model(self.folder / "without-template.gguf", template=False)
+
+    @cached_property
+    def base(self) -> Path:
+        """Neither chat template nor the tokens of one."""
+        others = {special("<|im_start|>"): "<|one|>", special("<|im_end|>"): "<|two|>"}
+        return write_tiny_model(self.folder / "base.gguf", template=False, token_changes=others)
+
+    @cached_property
+    def truncated(self) -> Path:
+        return write_tiny_model(self.folder / "truncated.gguf", truncate=-1000)
+
+    @cached_property
+    def text(self) -> Path:
+        return self._file("text.gguf", b"This is not a model.\n")
+
+    @cached_property
+    def empty(self) -> Path:
+        return self._file("empty.gguf", b"")
+
+    def _file(self, name: str, content: bytes) -> Path:
+        path = self.folder / name
+        path.write_bytes(content)
+        return path
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A command that has ended. Output as it came, line endings included."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def data(self) -> dict:
+        """The one JSON object on stdout."""
+        assert self.code == 0, self.err
+        assert self.out.endswith("}\n")
+        assert self.out.count("\n") == 1
+        return json.loads(self.out)
+
+    def failed(self, code: int, *words: str) -> bool:
+        """With this exit code, these words on stderr, a hint, and an untouched stdout."""
+        assert self.code == code, (self.code, self.err)
+        assert self.out == ""
+        lines = [line for line in self.err.splitlines() if line.startswith(("error: ", "hint: "))]
+        assert [line.split(":")[0] for line in lines] == ["error", "hint"], self.err
+        assert "Traceback" not in self.err
+        missing = [word for word in words if word not in self.err]
+        assert not missing, (missing, self.err)
+        return True
+
+    def misused(self, *words: str) -> bool:
+        """Told how it is used, with exit code 2."""
+        assert self.code == 2, (self.code, self.err)
+        assert self.out == ""
+        assert self.err.startswith("Usage: ")
+        assert all(word in self.err for word in words), self.err
+        return True
+
+
+class CommandLine:
+    """Runs `paceline` with a configuration that a test may change, over tiny models."""
+
+    def __init__(self, root: Path, models: TinyModels, state: Path) -> None:
+        """state: what was measured is kept here; shared between tests, so that only the first one measures."""
+        self.root = root
+        self.models = models
+        self.config = root / "settings.toml"
+        mine = ("PACELINE_", "XDG_", "HF_", "PIP_", "PYTHONIOENCODING", "PYTHONUTF8", "LC_", "LANG", "NO_COLOR")
+        self.environment = {key: value for key, value in os.environ.items() if not key.startswith(mine)}
+        self.environment |= {f"XDG_{name}_HOME": str(root / name.lower()) for name in ("CONFIG", "DATA", "CACHE")}
+        self.environment |= {"XDG_STATE_HOME": str(state), "PACELINE_CONFIG": str(self.config), "LC_ALL": "C.UTF-8"}
+        self.environment |= {"HF_HUB_OFFLINE": "1", "PIP_NO_INDEX": "1"}
+        self.configure()
+
+    def configure(self, more: str = "", *, target: Path | str = "", draft: Path | str = "", engine: str = "") -> None:
+        """Write the configuration: these models (the tiny pair), one thread, `engine` keys, and `more` tables."""
+        target, draft = str(target or self.models.target), str(draft or self.models.draft)
+        models = f"[models]\ntarget = {json.dumps(target)}\ndraft = {json.dumps(draft)}\n"
+        self.config.write_text(f"{models}[engine]\nthreads = 1\n{engine}\n{more}\n", encoding="utf-8")
+
+    def start(self, *args: str | Path, **how: object) -> "subprocess.Popen[bytes]":
+        """A running command; stdin is empty, the outputs are pipes."""
+        streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **how}
+        return subprocess.Popen([*PACELINE, *map(str, args)], cwd=self.root, env=self.environment, **streams)
+
+    def run(self, *args: str | Path, stdin: str | bytes = b"", **variables: str) -> Ran:
+        """A command that has ended, with these environment variables."""
+        return self.execute([*PACELINE, *map(str, args)], stdin, **variables)
+
+    def shell(self, line: str, *args: str | Path) -> Ran:
+        """A line of POSIX shell in which "$@" is the command."""
+        return self.execute(["/bin/sh", "-c", line, "sh", *PACELINE, *map(str, args)])
+
+    def execute(self, command: list[str], stdin: str | bytes = b"", **variables: str) -> Ran:
+        ended = subprocess.run(
+            command,
+            input=stdin.encode() if isinstance(stdin, str) else stdin,
+            capture_output=True,
+            cwd=self.root,
+            env={**self.environment, **variables},
+            timeout=SECONDS,
+        )
+        return Ran(ended.returncode, ended.stdout.decode("utf-8", "surrogateescape"), ended.stderr.decode())
+
+    def write(self, name: str, content: str | bytes) -> str:
+        """A file in the folder where commands run; its name."""
+        (self.root / name).write_bytes(content.encode() if isinstance(content, str) else content)
+        return name

@@ -1,0 +1,69 @@
+"""Runs the engine on the fake for one request after the other, and keeps all that came out."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from support.fake_backend import FakeBackend
+
+from paceline.engine.backend import Backend
+from paceline.engine.controller import Controller
+from paceline.engine.costs import CostCurve, CostModel
+from paceline.engine.drafters.model import DraftModel
+from paceline.engine.engine import Engine, Stream
+from paceline.engine.sequence import Delta, Finished, Prefilled, Request
+from paceline.engine.stats import Stats
+
+FLAT = CostCurve((1, 2, 4, 8, 64), (1.0, 1.001, 1.002, 1.004, 1.01))  # long drafts always pay
+CHEAP = CostCurve((1, 64), (0.01, 0.02))
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Everything a stream brought."""
+
+    deltas: tuple[str, ...]
+    tokens: tuple[int, ...]
+    reason: str
+    stats: Stats
+    prefilled: tuple[Prefilled, ...]
+
+    @property
+    def text(self) -> str:
+        return "".join(self.deltas)
+
+
+def collect(stream: Stream) -> Answer:
+    """The whole of a stream. Raises what the stream raises."""
+    events = list(stream)
+    end = events[-1]
+    assert isinstance(end, Finished), "a stream ends with Finished"
+    deltas = tuple(event.text for event in events if isinstance(event, Delta))
+    prefilled = tuple(event for event in events if isinstance(event, Prefilled))
+    assert len(deltas) + len(prefilled) + 1 == len(events), "nothing else comes, and nothing after the end"
+    return Answer(deltas, tuple(end.tokens), end.reason, end.stats, prefilled)
+
+
+@contextmanager
+def running(
+    target: Backend | None = None,
+    draft: Backend | Callable[[], Backend] | None = None,
+    *,
+    curve: CostCurve = FLAT,
+    draft_curve: CostCurve = CHEAP,
+) -> Iterator[Engine]:
+    """An engine that is closed at the end. `draft`: a backend, or what loads one."""
+    model = None
+    if draft is not None:
+        model = DraftModel(draft if callable(draft) else lambda: draft)
+    controller = Controller(CostModel(curve), CostModel(draft_curve) if model else None)
+    engine = Engine(target or FakeBackend(), controller, model)
+    try:
+        yield engine
+    finally:
+        engine.close()
+
+
+def answer(engine: Engine, request: Request) -> Answer:
+    """Submit and wait for all of it."""
+    return collect(engine.submit(request))
