@@ -81,7 +81,7 @@ def fetch(
     if forbidden and not path.is_file():  # said before anything is created
         raise ModelError(
             f"{file.id} is not here, and {forbidden} forbids downloads",
-            f"allow them once: paceline models pull {file.id}; or put the file at {path}",
+            f"run `paceline models pull {file.id}` with downloads allowed, or put the file at {path}",
         )
     with store.lock(file, progress=progress):
         state = store.status(file).state  # another process may have finished it meanwhile

@@ -14,9 +14,12 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> TinyModels:
 
 
 @pytest.fixture(scope="session")
-def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of measurements, shared."""
-    return tmp_path_factory.mktemp("state")
+def measured(tmp_path_factory: pytest.TempPathFactory, tiny: TinyModels) -> Path:
+    """A folder of measurements, shared. The tiny pair's are in it."""
+    state = tmp_path_factory.mktemp("state")
+    first = CommandLine(tmp_path_factory.mktemp("first"), tiny, state).run("ask", "Hi", "--max-tokens", 1)
+    assert first.code == 0, first.err
+    return state
 
 
 @pytest.fixture

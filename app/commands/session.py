@@ -12,7 +12,7 @@ import click
 from paceline import config as configuration
 from paceline import paths
 from paceline.config import Config
-from paceline.daemon import assembly
+from paceline.daemon import assembly, selection
 from paceline.daemon.service import Service
 from paceline.engine.stats import Stats
 from paceline.errors import InputError
@@ -40,9 +40,9 @@ def open_service(config: Config, status: Status, *, offline: bool, speculation: 
     """Load the pair that the configuration names; its files are here already, or are fetched."""
     from paceline.progress import ProgressBar
 
-    files = assembly.pair_files(config)
+    files = selection.pair_files(config)
     assert files is not None, "set-up names a pair"
-    found = assembly.fetch(files, config, ProgressBar, offline=offline)
+    found = selection.fetch(files, config, ProgressBar, offline=offline)
     status.show("loading the models …")
     installed = assembly.inspect(found[0], found[1] if len(found) > 1 else None, config)
     engine = assembly.load(installed, say, speculation=speculation or config.engine.speculation)

@@ -173,7 +173,14 @@ class Engine:
             if reason:
                 stats.notes.append(reason)
             elif self.draft is not None:
-                drafters.append(ModelDrafter(self.draft, request.sampler, shared_noise=request.seeded))
+                drafters.append(
+                    ModelDrafter(
+                        self.draft,
+                        request.sampler,
+                        shared_noise=request.seeded,
+                        n_tokens=self.target.vocabulary.n_tokens,
+                    )
+                )
         for drafter in drafters:
             drafter.extend(request.prompt)
         return drafters

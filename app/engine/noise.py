@@ -19,7 +19,8 @@ def uniforms(seed: int, position: int, ids: NDArray[np.int32], stream: int = 0) 
     key = _mix(seed * _GOLDEN + stream & _MASK)
     key = _mix(key ^ (position * _GOLDEN & _MASK))
     bits = _mix_array(np.uint64(key) + ids.astype(np.uint64) * np.uint64(_GOLDEN))
-    return np.asarray(((bits >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53, np.float64)
+    # 52 bits, so that the half is exact: with 53 the largest number would round up to 1.
+    return np.asarray(((bits >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52, np.float64)
 
 
 def gumbel(seed: int, position: int, ids: NDArray[np.int32], stream: int = 0) -> NDArray[np.float64]:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paceline.engine.noise import gumbel
+from paceline.errors import EngineError
 
 Ids = NDArray[np.int32]
 Probabilities = NDArray[np.float64]
@@ -75,7 +76,10 @@ class Constraint(Protocol):
 def distribution(
     logits: NDArray[np.float32], settings: SamplerSettings, recent: Sequence[int] = (), allowed: Ids | None = None
 ) -> Distribution:
-    """The final distribution for one row of logits (n_vocab,). `recent` are the tokens the penalty looks at."""
+    """The final distribution for one row of logits (n_vocab,). `recent` are the tokens the penalty looks at.
+
+    Raises EngineError when the logits are not finite numbers, or no token is allowed.
+    """
     if settings.repetition_penalty != 1.0 and len(recent):
         logits = penalised(logits, recent, settings.repetition_penalty)
     if allowed is not None:
@@ -83,8 +87,10 @@ def distribution(
         values = logits[ids]
     else:
         ids, values = None, logits
+    best = int(np.argmax(values)) if len(values) else -1  # the first NaN, where there is one
+    if best < 0 or not np.isfinite(values[best]):
+        raise EngineError("the model's logits are not numbers" if len(values) else "no token is allowed to come next")
     if settings.greedy:
-        best = int(np.argmax(values))
         return Distribution(np.array([best if ids is None else ids[best]], np.int32), np.ones(1))
     kept_ids, kept = _keep(values, settings)
     kept_ids = kept_ids if ids is None else ids[kept_ids]
@@ -119,7 +125,7 @@ def _keep(values: NDArray[np.float32], settings: SamplerSettings) -> tuple[Ids, 
         kept = min(int(np.searchsorted(mass, settings.top_p)) + 1, len(ids))
     if settings.min_p > 0.0:
         floor = logits[0] + np.log(settings.min_p)
-        if logits[-1] > floor and kept == len(ids) < len(values) and not settings.top_k:
+        if floor < logits[0] - NEAR and settings.top_p >= 1.0 and not settings.top_k:
             ids, logits = _descending(values, np.arange(len(values)))
             kept = len(ids)
         kept = min(kept, int(np.count_nonzero(logits >= floor)))

@@ -45,7 +45,10 @@ class Round:
         try:
             proposal = sequence.pilot.choose(sequence.drafters, limit)
         except PacelineError as error:  # the answer goes on without the one drafter that can fail
-            sequence.drafters = [each for each in sequence.drafters if each.name != "draft"]
+            failed = [each for each in sequence.drafters if each.name == "draft"]
+            sequence.drafters = [each for each in sequence.drafters if each not in failed]
+            for each in failed:
+                each.close()
             sequence.stats.notes.append(f"draft model turned off: {error.message}")
             return NOTHING
         ends = sequence.vocabulary.end_of_generation

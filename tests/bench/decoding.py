@@ -24,7 +24,7 @@ from bench.workloads import WORKLOADS
 from paceline import config as configuration
 from paceline import paths
 from paceline.config import Config
-from paceline.daemon import assembly
+from paceline.daemon import assembly, selection
 from paceline.engine.backend import Span
 from paceline.engine.engine import Engine
 from paceline.engine.sampler import SamplerSettings
@@ -83,10 +83,10 @@ def parse() -> argparse.Namespace:
 
 
 def configured(config: Config) -> tuple[Path, Path | None]:
-    files = assembly.pair_files(config)
+    files = selection.pair_files(config)
     if files is None:
         sys.exit("no pair is set up: run `paceline setup`, or name --target and --draft")
-    found = assembly.fetch(files, config, lambda label: Silent(), offline=True)
+    found = selection.fetch(files, config, lambda label: Silent(), offline=True)
     return found[0], found[1] if len(found) > 1 else None
 
 
@@ -175,7 +175,9 @@ def row(name: str, found: dict) -> None:
         if not isinstance(figures, dict):
             continue
         difference = figures["first_difference"]
-        apart = "same text" if difference is None else f"differs at {difference['token']}, margin {difference['margin']}"
+        apart = (
+            "same text" if difference is None else f"differs at {difference['token']}, margin {difference['margin']}"
+        )
         print(
             f"{name:6} {mode:6} plain {found['plain_tokens_per_second']:6.2f} tok/s, "
             f"speculative {figures['tokens_per_second']:6.2f} tok/s, speed-up {figures['speed_up']:.3f}x, "

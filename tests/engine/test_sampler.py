@@ -29,7 +29,7 @@ def near_a_border(logits, how, recent=(), allowed=None):
             {"top_p": how.top_p * (1 - 1e-6)},
             {"top_p": min(1.0, how.top_p * (1 + 1e-6))} if how.top_p < 1 else {},
             {"min_p": how.min_p * (1 - 1e-5)},
-            {"min_p": how.min_p * (1 + 1e-5)},
+            {"min_p": min(1.0, how.min_p * (1 + 1e-5))},
         )
     )
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from support.tiny_model import SPARE, special, write_tiny_model
+from support.tiny_model import MERGES, SPARE, special, write_tiny_model
 
 PACELINE = (sys.executable, "-m", "paceline")
 SECONDS = 60  # after which a command counts as hanging
@@ -47,6 +47,14 @@ class TinyModels:
         """Neither chat template nor the tokens of one."""
         others = {special("<|im_start|>"): "<|one|>", special("<|im_end|>"): "<|two|>"}
         return write_tiny_model(self.folder / "base.gguf", template=False, token_changes=others)
+
+    @cached_property
+    def hostile(self) -> Path:
+        """A model that says, all the time, what clears a screen (and, now and then, what sets a window's title)."""
+        escape, bell = chr(256 + 0x1B), chr(256 + 0x07)  # as byte-level BPE writes these bytes
+        said = {"re t": f"{escape}[2J", "d e": f"{escape}]0;title{bell}"}
+        changes = {256 + MERGES.index(merge): text for merge, text in said.items()}
+        return write_tiny_model(self.folder / "hostile.gguf", token_changes=changes)
 
     @cached_property
     def truncated(self) -> Path:
@@ -93,13 +101,6 @@ class Ran:
         assert not missing, (missing, self.err)
         return True
 
-    def misused(self, *words: str) -> bool:
-        """Told how it is used, with exit code 2."""
-        assert self.code == 2, (self.code, self.err)
-        assert self.out == ""
-        assert self.err.startswith("Usage: ")
-        assert all(word in self.err for word in words), self.err
-        return True
 
 
 class CommandLine:
@@ -135,6 +136,19 @@ class CommandLine:
     def shell(self, line: str, *args: str | Path) -> Ran:
         """A line of POSIX shell in which "$@" is the command."""
         return self.execute(["/bin/sh", "-c", line, "sh", *PACELINE, *map(str, args)])
+
+    def misused(self, *args: str, naming: str) -> bool:
+        """Whether the command line is refused with exit code 2 and an explanation. In this process: nothing is run."""
+        from click.testing import CliRunner
+
+        from paceline.cli import cli
+
+        refused = CliRunner().invoke(cli, args)
+        assert refused.exit_code == 2, refused.output
+        assert refused.stdout == ""
+        assert "Error: " in refused.stderr
+        assert naming in refused.stderr
+        return True
 
     def execute(self, command: list[str], stdin: str | bytes = b"", **variables: str) -> Ran:
         ended = subprocess.run(

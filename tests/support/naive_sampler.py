@@ -38,7 +38,8 @@ def naive_distribution(
 
 def softmax(values: Sequence[float]) -> list[float]:
     """exp(values), summing to 1."""
-    weights = [math.exp(value - max(values)) for value in values]
+    top = max(values)
+    weights = [math.exp(value - top) for value in values]
     total = math.fsum(weights)
     return [weight / total for weight in weights]
 

@@ -12,6 +12,7 @@ from paceline.engine.drafters.base import Proposal, Worth
 from paceline.engine.kv import Slot, SlotTable
 from paceline.engine.sampler import NEAR, Distribution, SamplerSettings, distribution
 from paceline.engine.verify import CHOICE
+from paceline.errors import ModelError, PacelineError
 
 DRAW = 3  # stream of randomness for drafts that are drawn independently of the target's
 CONFIDENCE_LEVELS = 12
@@ -22,6 +23,7 @@ class DraftModel:
 
     def __init__(self, load: Callable[[], Backend]) -> None:
         self._load = load
+        self._failure: PacelineError | None = None
         self._slots: SlotTable | None = None
         self._backend: Backend | None = None
 
@@ -32,9 +34,18 @@ class DraftModel:
 
     @property
     def backend(self) -> Backend:
-        """The backend, loaded now if it was not. Raises ModelError, ResourceError, EngineError."""
+        """The backend, loaded now if it was not. Raises ModelError, ResourceError, EngineError.
+
+        What failed once is not tried again: a request would have to wait for it each time.
+        """
+        if self._failure is not None:
+            raise self._failure
         if self._backend is None:
-            self._backend = self._load()
+            try:
+                self._backend = _able(self._load())
+            except PacelineError as failure:
+                self._failure = failure
+                raise
         return self._backend
 
     def acquire(self, tokens: Sequence[int]) -> Slot:
@@ -70,9 +81,13 @@ class ModelDrafter:
 
     name = "draft"
 
-    def __init__(self, model: DraftModel, settings: SamplerSettings, *, shared_noise: bool) -> None:
+    def __init__(
+        self, model: DraftModel, settings: SamplerSettings, *, shared_noise: bool, n_tokens: int | None = None
+    ) -> None:
+        """`n_tokens`: size of the target's vocabulary; what the draft's has beyond it is padding, never drafted."""
         self._model = model
         self._settings = settings
+        self._n_tokens = n_tokens
         self._shared_noise = shared_noise or settings.greedy
         self._tokens: list[int] = []
         self._slot: Slot | None = None
@@ -83,8 +98,8 @@ class ModelDrafter:
 
     def propose(self, limit: int, worth: Worth) -> Sequence[Proposal]:
         """Draft until `worth` says that one more token does not pay. Raises EngineError, DecodeAborted."""
-        began = time.perf_counter()
         limit = min(limit, self._model.backend.capabilities.n_ctx - len(self._tokens) - 1)
+        began = time.perf_counter()  # loading the model is not what a draft costs
         if limit < 1:
             return ()
         row = self._catch_up()
@@ -101,7 +116,7 @@ class ModelDrafter:
             buckets.append(bucket("draft", int(confidence(row, token) * CONFIDENCE_LEVELS)))
             if len(tokens) >= limit or token in end or not worth(buckets):
                 break
-            row = self._slot.decode([token], outputs=1)[-1]
+            row = self._decode(self._slot, [token])
         spent = (time.perf_counter() - began) * 1000
         return (Proposal(self.name, tokens, buckets, None if self._shared_noise else drawn, spent),)
 
@@ -120,12 +135,24 @@ class ModelDrafter:
         if self._slot is None:
             self._slot = self._model.acquire(self._tokens)
         same = self._slot.keep_prefix_of(self._tokens)
-        return np.asarray(self._slot.decode(self._tokens[same:], outputs=1)[-1])
+        return self._decode(self._slot, self._tokens[same:])
+
+    def _decode(self, slot: Slot, tokens: Sequence[int]) -> NDArray[np.float32]:
+        """The last token's logits, for the ids that the target has too."""
+        return np.asarray(slot.decode(tokens, outputs=1)[-1][: self._n_tokens])
 
     def _distribution(self, row: NDArray[np.float32], drafted: Sequence[int]) -> Distribution:
         window = self._settings.repetition_window
         recent = (self._tokens[-window:] + list(drafted))[-window:] if window else []
         return distribution(row, self._settings, recent)
+
+
+def _able(backend: Backend) -> Backend:
+    """The backend, if it can draft. Raises ModelError, and closes it, if it cannot."""
+    if not backend.capabilities.partial_removal:
+        backend.close()
+        raise ModelError("the draft model's memory cannot drop rejected tokens (recurrent or hybrid)")
+    return backend
 
 
 def confidence(row: NDArray[np.float32], token: int) -> float:
