@@ -58,7 +58,7 @@ def imports(name: str, source: str, known: Mapping[str, str]) -> Iterator[str]:
 
 def room(module: str) -> str:
     """The part of the package that a module of ours belongs to."""
-    first = (module.split(".") + ["__init__"])[1]
+    first = [*module.split("."), "__init__"][1]
     return "leaves" if first in LEAVES else "terminal" if first in TERMINAL else first
 
 
@@ -147,7 +147,9 @@ def test_an_allowed_import_is_allowed(name, line):
 
 def loaded_by(code: str) -> set[str]:
     """The heavy modules that are loaded after this code has run, in a process of its own."""
-    report = f"import sys\ntry:\n    {code}\nexcept SystemExit:\n    pass\nprint('loaded', *sys.modules, file=sys.stderr)"
+    report = (
+        f"import sys\ntry:\n    {code}\nexcept SystemExit:\n    pass\nprint('loaded', *sys.modules, file=sys.stderr)"
+    )
     ended = subprocess.run([sys.executable, "-c", report], capture_output=True, text=True, timeout=60)
     assert ended.returncode == 0, ended.stderr
     first, *names = ended.stderr.splitlines()[-1].split()

@@ -43,9 +43,14 @@ def open_service(config: Config, status: Status, *, offline: bool, speculation: 
     files = selection.pair_files(config)
     assert files is not None, "set-up names a pair"
     found = selection.fetch(files, config, ProgressBar, offline=offline)
+
+    def tell(text: str) -> None:
+        status.clear()
+        say(text)
+
     status.show("loading the models …")
     installed = assembly.inspect(found[0], found[1] if len(found) > 1 else None, config)
-    engine = assembly.load(installed, say, speculation=speculation or config.engine.speculation)
+    engine = assembly.load(installed, tell, speculation=speculation or config.engine.speculation)
     status.clear()
     return Service(engine, config, files.target.id)
 

@@ -59,6 +59,9 @@ def load(installed: Installed, say: Say, *, speculation: str = "auto") -> Engine
     draft = installed.draft
     if speculation in ("off", "ngram"):
         draft = None
+    if speculation == "draft" and draft is None:
+        left_out = len(installed.headers) > 1
+        say("no draft model: " + ("there is no memory for one" if left_out else "none is set (models.draft)"))
     target = llama.LlamaBackend(installed.target, installed.plan.target)
     try:
         if draft is not None:

@@ -1,5 +1,6 @@
 """What a decode of m tokens costs on this machine: measured, interpolated, and corrected while running."""
 
+import math
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +20,10 @@ class CostCurve:
     milliseconds: tuple[float, ...]
 
     def at(self, m: int) -> float:
-        """Cost of m tokens: measured, on the line between neighbours, or on the last segment's line beyond."""
+        """Cost of m tokens: measured, on the line between neighbours, or on the last segment's line beyond.
+
+        Where noise made that line fall, it does not go on falling.
+        """
         if m <= self.sizes[0] or len(self.sizes) == 1:
             return self.milliseconds[0] * (1.0 if m >= self.sizes[0] else m / self.sizes[0])
         right = min(bisect_left(self.sizes, m), len(self.sizes) - 1)
@@ -27,7 +31,8 @@ class CostCurve:
         if self.sizes[right] == m:
             return self.milliseconds[right]
         share = (m - self.sizes[left]) / (self.sizes[right] - self.sizes[left])
-        return self.milliseconds[left] + share * (self.milliseconds[right] - self.milliseconds[left])
+        cost = self.milliseconds[left] + share * (self.milliseconds[right] - self.milliseconds[left])
+        return cost if share < 1.0 else max(cost, self.milliseconds[right])
 
     def to_json(self) -> dict[str, list[float]]:
         """Plain data."""
@@ -36,11 +41,16 @@ class CostCurve:
     @classmethod
     def from_json(cls, data: Mapping[str, Sequence[float]]) -> "CostCurve":
         """The inverse of `to_json`. Raises KeyError, TypeError or ValueError when the data is something else."""
-        sizes = tuple(int(size) for size in data["tokens"])
-        costs = tuple(float(cost) for cost in data["ms"])
-        if not sizes or len(sizes) != len(costs) or min(costs) <= 0 or any(b <= a for a, b in pairwise(sizes)):
+        sizes, costs = tuple(data["tokens"]), tuple(data["ms"])
+        if not sizes or len(sizes) != len(costs) or not all(_is_positive(each) for each in (*sizes, *costs)):
             raise ValueError("not a cost curve")
-        return cls(sizes, costs)
+        if any(size != int(size) for size in sizes) or any(b <= a for a, b in pairwise(sizes)):
+            raise ValueError("not a cost curve")
+        return cls(tuple(int(size) for size in sizes), tuple(float(cost) for cost in costs))
+
+
+def _is_positive(number: object) -> bool:
+    return isinstance(number, (int, float)) and 0 < number < math.inf
 
 
 # A guess for a machine that was never measured: verification costs nearly as much as plain decoding, so that nothing
@@ -56,11 +66,12 @@ def measure(
     sizes: Sequence[int] = SIZES,
     progress: Callable[[float], None] = lambda _: None,
 ) -> CostCurve:
-    """Time decodes of each size behind `context` tokens.
+    """Time decodes of each size behind `context` tokens, or half the model's context where that is less.
 
     Sizes are interleaved so that a busy spell hits all of them, and the second best of the repetitions is taken: it is
     what the machine can do, without trusting a single lucky reading.
     """
+    context = min(context, backend.capabilities.n_ctx // 2)
     sizes = [m for m in sizes if context + m <= backend.capabilities.n_ctx and m <= backend.capabilities.n_batch]
     n = backend.vocabulary.n_tokens
     tokens = [(7919 * i + 13) % n for i in range(context + max(sizes))]

@@ -18,7 +18,7 @@ from paceline.engine.kv import SlotTable
 from paceline.engine.scheduler import Scheduler
 from paceline.engine.sequence import Delta, Event, Finished, FinishReason, Generation, Prefilled, Request
 from paceline.engine.stats import Stats
-from paceline.errors import ContextOverflowError, EngineError, PacelineError
+from paceline.errors import ContextOverflowError, EngineError, InputError, PacelineError
 
 
 @dataclass(eq=False)
@@ -66,9 +66,11 @@ class Engine:
         self._thread: threading.Thread | None = None
 
     def submit(self, request: Request) -> Stream:
-        """Queue a request. Raises ContextOverflowError, EngineError."""
+        """Queue a request. Raises InputError, ContextOverflowError, EngineError."""
         if not request.prompt:
             raise EngineError("the prompt is empty")
+        if request.max_tokens < 1:
+            raise InputError(f"{request.max_tokens} tokens were asked for", "ask for one or more")
         room = self._capabilities.n_ctx - 1
         if len(request.prompt) > room:
             raise ContextOverflowError(
@@ -144,18 +146,25 @@ class Engine:
         request = stream.request
         stats = Stats(prompt_tokens=len(request.prompt))
         slot, stats.cached_tokens = self._slots.acquire(request.prompt)
-        sequence = Generation(
-            request,
-            self.target.vocabulary,
-            slot,
-            self._drafters(request, stats),
-            self.controller.pilot(forced=request.speculation in ("ngram", "draft")),
-            stats,
-            self._capabilities.n_ctx,
-            stream.events,
-        )
-        self._streams[id(sequence)] = stream
-        self._scheduler.add(sequence)
+        try:
+            sequence = Generation(
+                request,
+                self.target.vocabulary,
+                slot,
+                self._drafters(request, stats),
+                self.controller.pilot(forced=request.speculation in ("ngram", "draft")),
+                stats,
+                self._capabilities.n_ctx,
+                stream.events,
+            )
+        except BaseException:  # the request is bad; the slot is not
+            self._slots.release(slot)
+            raise
+        with self._changed:
+            self._streams[id(sequence)] = stream
+            self._scheduler.add(sequence)
+            if stream.cancelled:  # in the meantime, when it was neither waiting nor running
+                self._abort(True)
 
     def _drafters(self, request: Request, stats: Stats) -> list[Drafter]:
         """The drafters that may serve this request, fed with its prompt. Why one is missing goes into the notes."""

@@ -74,9 +74,10 @@ class SlotTable:
         if not free:
             raise EngineError("every sequence of the model is in use")
         slot = max(free, key=lambda slot: (common_prefix(slot.tokens, tokens), -slot.last_used))
+        same = slot.keep_prefix_of(tokens)
         self._clock += 1
         slot.busy, slot.last_used = True, self._clock
-        return slot, slot.keep_prefix_of(tokens)
+        return slot, same
 
     def release(self, slot: Slot) -> None:
         """The request is over; what the slot holds stays for the next one that begins alike."""

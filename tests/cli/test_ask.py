@@ -1,12 +1,11 @@
 """`paceline ask`: the answer on stdout, all else on stderr, and a clear end whatever happens."""
 
-import fcntl
 import os
 import re
-import signal
-import subprocess
 
 import pytest
+
+from support.cli import HAS_SMALL_PIPES, slow_answer
 
 TOP = {"text", "finish_reason", "model", "usage", "timings"}
 USAGE = {"prompt_tokens", "completion_tokens", "cached_tokens"}
@@ -21,7 +20,6 @@ OUR_TIMINGS = {
 SPECULATION = ("auto", "off", "ngram", "draft")
 EVERYTHING = "[sampling]\ntop_k = 0\ntop_p = 1.0"  # at a high temperature: every byte there is
 STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-SMALLEST_PIPE = 4096
 
 
 # --- the answer -------------------------------------------------------------------------------------------------------
@@ -36,22 +34,23 @@ def test_stdout_is_the_answer_and_a_newline_and_nothing_else(paceline):
 
 
 def test_an_answer_that_was_cut_says_so_on_stderr(paceline):
-    cut = paceline.run("ask", "What now?", "--max-tokens", 5)
+    cut = paceline.call("ask", "What now?", "--max-tokens", 5)
     assert (cut.code, cut.err) == (0, "the answer was cut: raise --max-tokens\n")
 
 
 def test_an_answer_that_ended_by_itself_is_complete(paceline):
     seeds = [("ask", "Hi", "--temperature", "3", "--seed", str(seed)) for seed in range(4)]
     for words in seeds:
-        whole = paceline.run(*words, "--json").data
+        whole = paceline.call(*words, "--json").data
         if whole["finish_reason"] == "stop":
             break
     else:
         pytest.fail("no seed ends an answer")
     assert "<|im_end|>" not in whole["text"]
-    assert paceline.run(*words).err == ""
+    assert paceline.call(*words).err == ""
 
 
+@pytest.mark.skipif(not HAS_SMALL_PIPES, reason="needs a pipe of a known size")
 def test_the_answer_comes_while_it_is_made(paceline):
     with slow_answer(paceline) as running:
         assert running.stdout.read(1)
@@ -60,8 +59,8 @@ def test_the_answer_comes_while_it_is_made(paceline):
 
 
 def test_figures_go_to_stderr_and_change_nothing_on_stdout(paceline):
-    plain = paceline.run("ask", "Why?", "--max-tokens", 30)
-    told = paceline.run("ask", "Why?", "--max-tokens", 30, "--stats")
+    plain = paceline.call("ask", "Why?", "--max-tokens", 30)
+    told = paceline.call("ask", "Why?", "--max-tokens", 30, "--stats")
     assert told.out == plain.out
     assert "tokens/s" not in plain.err
     assert re.search(r"^prompt +\d+ tokens in", told.err, re.M)
@@ -75,11 +74,29 @@ def test_figures_go_to_stderr_with_json_too(paceline):
     assert "answer      10 tokens" in told.err
 
 
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a pseudo terminal")
+def test_on_a_terminal_the_transient_line_is_gone_before_anything_else_is_written(paceline, tmp_path):
+    master, slave = os.openpty()
+    paceline.environment["XDG_STATE_HOME"] = str(tmp_path / "fresh")  # so that there is something to measure and tell
+    with paceline.start("ask", "Why? " * 300, "--max-tokens", 5, stderr=slave) as running:
+        assert len(running.stdout.read()) > 1
+    os.close(slave)
+    written = os.read(master, 100_000).decode()
+    os.close(master)
+    assert "reading 512 of" in written
+    lines = [line.rsplit("\r\x1b[K", 1)[-1] for line in written.split("\r\n")]
+    assert lines == [
+        "measuring what a decode costs on this machine, once",
+        "the answer was cut: raise --max-tokens",
+        "",
+    ]
+
+
 # --- JSON -------------------------------------------------------------------------------------------------------------
 
 
 def test_json_has_the_documented_keys_and_no_others(paceline):
-    answer = paceline.run("ask", "Why?", "--max-tokens", 12, "--json").data
+    answer = paceline.call("ask", "Why?", "--max-tokens", 12, "--json").data
     assert set(answer) == TOP
     assert set(answer["usage"]) == USAGE
     assert set(answer["timings"]) == THEIR_TIMINGS | OUR_TIMINGS
@@ -88,7 +105,7 @@ def test_json_has_the_documented_keys_and_no_others(paceline):
 
 
 def test_json_figures_agree_with_each_other(paceline):
-    answer = paceline.run("ask", "Why?", "--max-tokens", 50, "--json", "--speculation", "draft").data
+    answer = paceline.call("ask", "Why?", "--max-tokens", 50, "--json", "--speculation", "draft").data
     usage, timings = answer["usage"], answer["timings"]
     assert timings["prompt_n"] == usage["prompt_tokens"] - usage["cached_tokens"] > 0
     assert timings["predicted_n"] == usage["completion_tokens"] == 50
@@ -101,7 +118,7 @@ def test_json_figures_agree_with_each_other(paceline):
 
 def test_json_is_ascii_and_carries_what_the_model_said(paceline):
     paceline.configure(EVERYTHING)
-    raw = paceline.run("ask", "Why?", "--temperature", 10, "--seed", 1, "--max-tokens", 300, "--json")
+    raw = paceline.call("ask", "Why?", "--temperature", 10, "--seed", 1, "--max-tokens", 300, "--json")
     assert raw.out.isascii()
     assert STEERING.search(raw.out) is None
     assert STEERING.search(raw.data["text"])
@@ -114,8 +131,8 @@ def test_json_is_ascii_and_carries_what_the_model_said(paceline):
 def test_control_characters_of_the_model_never_reach_stdout(paceline, tiny):
     paceline.configure(target=tiny.hostile, draft="none")
     words = ("ask", "Why?", "--max-tokens", 200)
-    said = paceline.run(*words, "--json").data["text"]
-    shown = paceline.run(*words).out
+    said = paceline.call(*words, "--json").data["text"]
+    shown = paceline.call(*words).out
     assert "\x1b[2J" in said
     assert "\x1b]0;title\x07" in said
     assert STEERING.search(shown) is None
@@ -132,7 +149,7 @@ def test_a_terminal_that_knows_only_latin_1_gets_escapes_instead_of_a_failure(pa
 
 
 def test_a_file_name_cannot_steer_the_terminal_through_an_error(paceline):
-    gone = paceline.run("ask", "-f", "\x1b[2Jgone\x1b]0;x\x07", "Why?")
+    gone = paceline.call("ask", "-f", "\x1b[2Jgone\x1b]0;x\x07", "Why?")
     assert gone.failed(6, "gone")
     assert STEERING.search(gone.err) is None
 
@@ -142,8 +159,8 @@ def test_a_file_name_cannot_steer_the_terminal_through_an_error(paceline):
 
 def same(paceline, words, written_out, stdin=b""):
     """Whether the command asks what the text, written out as one question, asks."""
-    ours = paceline.run("ask", *words, "--max-tokens", 30, "--json", stdin=stdin).data
-    theirs = paceline.run("ask", written_out, "--max-tokens", 30, "--json").data
+    ours = paceline.call("ask", *words, "--max-tokens", 30, "--json", stdin=stdin).data
+    theirs = paceline.call("ask", written_out, "--max-tokens", 30, "--json").data
     return (ours["text"], ours["usage"]) == (theirs["text"], theirs["usage"])
 
 
@@ -191,18 +208,18 @@ def test_an_argument_that_is_not_utf_8_is_asked_all_the_same(paceline):
 
 def test_the_texts_of_control_tokens_in_a_question_are_plain_text(paceline):
     injected, plain = (
-        paceline.run("ask", f"a{text}b", "--max-tokens", 1, "--json").data["usage"]["prompt_tokens"]
+        paceline.call("ask", f"a{text}b", "--max-tokens", 1, "--json").data["usage"]["prompt_tokens"]
         for text in ("<|im_end|>", "<|im_eND|>")
     )
     assert injected >= plain - 2  # a control token would be one instead of ten
 
 
 def test_the_system_prompt_is_the_configured_one_unless_told_otherwise(paceline):
-    usual = paceline.run("ask", "Why?", "--max-tokens", 20, "--json").data
-    told = paceline.run("ask", "Why?", "--max-tokens", 20, "--json", "--system", "Be rude.").data
-    none = paceline.run("ask", "Why?", "--max-tokens", 20, "--json", "--system", "").data
+    usual = paceline.call("ask", "Why?", "--max-tokens", 20, "--json").data
+    told = paceline.call("ask", "Why?", "--max-tokens", 20, "--json", "--system", "Be rude.").data
+    none = paceline.call("ask", "Why?", "--max-tokens", 20, "--json", "--system", "").data
     paceline.configure('[ask]\nsystem = "Be rude."')
-    configured = paceline.run("ask", "Why?", "--max-tokens", 20, "--json").data
+    configured = paceline.call("ask", "Why?", "--max-tokens", 20, "--json").data
     assert configured["text"] == told["text"] != usual["text"]
     prompts = [each["usage"]["prompt_tokens"] for each in (none, told, usual)]
     assert prompts == sorted(set(prompts))
@@ -222,59 +239,61 @@ def test_the_system_prompt_is_the_configured_one_unless_told_otherwise(paceline)
 def test_a_file_that_is_no_readable_text_is_refused_by_name(paceline, content, words):
     name = "gone.py" if content is None else paceline.write("odd.py", content)
     fine = paceline.write("fine.py", "x\n")
-    assert paceline.run("ask", "-f", fine, "-f", name, "Why?").failed(6, name, *words)
+    assert paceline.call("ask", "-f", fine, "-f", name, "Why?").failed(6, name, *words)
 
 
 def test_a_directory_is_no_text(paceline):
-    assert paceline.run("ask", "-f", ".", "Why?").failed(6, "Is a directory")
+    assert paceline.call("ask", "-f", ".", "Why?").failed(6, "Is a directory")
 
 
 def test_a_file_that_no_context_holds_is_not_read_to_its_end(paceline):
     with (paceline.root / "huge.txt").open("wb") as file:
         file.truncate(2**34)
-    assert paceline.run("ask", "-f", "huge.txt", "Why?").failed(6, "huge.txt", "larger than 16 MiB")
+    assert paceline.call("ask", "-f", "huge.txt", "Why?").failed(6, "huge.txt", "larger than 16 MiB")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_a_file_that_may_not_be_read_is_refused_by_name(paceline):
     (paceline.root / paceline.write("secret", "x")).chmod(0)
-    assert paceline.run("ask", "-f", "secret", "Why?").failed(6, "secret", "Permission denied")
+    assert paceline.call("ask", "-f", "secret", "Why?").failed(6, "secret", "Permission denied")
 
 
 def test_binary_standard_input_is_refused(paceline):
-    assert paceline.run("ask", "Why?", stdin=b"\x00\x01").failed(6, "standard input", "NUL")
+    assert paceline.call("ask", "Why?", stdin=b"\x00\x01").failed(6, "standard input", "NUL")
 
 
 @pytest.mark.parametrize("words", [[], [" "], ["--max-tokens", "3"]])
 def test_without_a_question_there_is_no_answer(paceline, words):
-    assert paceline.run("ask", *words).failed(6, "no question")
+    assert paceline.call("ask", *words).failed(6, "no question")
 
 
 # --- sampling and speculation -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("count", "speculation"), [(1, "auto"), (2, "draft"), (23, "draft"), (23, "ngram"), (9, "off")])
+@pytest.mark.parametrize(
+    ("count", "speculation"), [(1, "auto"), (2, "draft"), (23, "draft"), (23, "ngram"), (9, "off")]
+)
 def test_max_tokens_is_exact(paceline, count, speculation):
-    answer = paceline.run("ask", "Why?", "--max-tokens", count, "--speculation", speculation, "--json").data
+    answer = paceline.call("ask", "Why?", "--max-tokens", count, "--speculation", speculation, "--json").data
     assert (answer["usage"]["completion_tokens"], answer["finish_reason"]) == (count, "length")
 
 
 def test_a_seed_gives_the_same_answer_whoever_drafts(paceline):
     words = ("ask", "Why?", "--temperature", 1, "--max-tokens", 80, "--json")
-    first = [paceline.run(*words, "--seed", 5, "--speculation", each).data for each in SPECULATION]
-    again = paceline.run(*words, "--seed", 5).data
+    first = [paceline.call(*words, "--seed", 5, "--speculation", each).data for each in SPECULATION]
+    again = paceline.call(*words, "--seed", 5).data
     assert {each["text"] for each in [*first, again]} == {again["text"]}
     assert first[3]["timings"]["draft_n"] > 0 == first[1]["timings"]["draft_n"]
-    assert paceline.run(*words, "--seed", 6).data["text"] != again["text"]
+    assert paceline.call(*words, "--seed", 6).data["text"] != again["text"]
 
 
 def test_without_a_seed_answers_differ(paceline):
     words = ("ask", "Why?", "--temperature", 1, "--max-tokens", 80)
-    assert paceline.run(*words).out != paceline.run(*words).out
+    assert paceline.call(*words).out != paceline.call(*words).out
 
 
 def test_greedy_answers_are_the_same_whoever_drafts(paceline):
-    texts = {paceline.run("ask", "Why?", "--max-tokens", 80, "--speculation", each).out for each in SPECULATION}
+    texts = {paceline.call("ask", "Why?", "--max-tokens", 80, "--speculation", each).out for each in SPECULATION}
     assert len(texts) == 1
 
 
@@ -313,168 +332,16 @@ def test_a_prompt_longer_than_the_context_is_refused_with_both_numbers(paceline)
 def test_what_was_read_is_not_cut_to_fit_either(paceline, where):
     paceline.configure(engine="context = 256")
     paceline.write("long.txt", "word " * 100)
-    shown = paceline.run("ask", "-f", "long.txt", "Why?") if where == "file" else paceline.run("ask", stdin="x " * 300)
+    shown = (
+        paceline.call("ask", "-f", "long.txt", "Why?") if where == "file" else paceline.call("ask", stdin="x " * 300)
+    )
     assert shown.failed(7)
 
 
 def test_an_answer_ends_where_the_context_does_and_says_so(paceline):
     paceline.configure(engine="context = 256")
     words = ("ask", "Why?", "--max-tokens", 1000)
-    answer = paceline.run(*words, "--json").data
+    answer = paceline.call(*words, "--json").data
     assert answer["finish_reason"] == "length"
     assert answer["usage"]["prompt_tokens"] + answer["usage"]["completion_tokens"] == 256
-    assert paceline.run(*words).err == "the answer was cut: the context is full\n"
-
-
-# --- the end ----------------------------------------------------------------------------------------------------------
-
-
-class slow_answer:
-    """A command that is stuck in its answer, because nobody reads more than a little of it."""
-
-    def __init__(self, paceline) -> None:
-        paceline.configure(engine="context = 16384")
-        self.running = paceline.start("ask", "Why?", "--max-tokens", 12000, "--speculation", "off")
-        fcntl.fcntl(self.running.stdout, fcntl.F_SETPIPE_SZ, SMALLEST_PIPE)
-
-    def __enter__(self) -> "subprocess.Popen[bytes]":
-        return self.running
-
-    def __exit__(self, *_: object) -> None:
-        self.running.kill()
-        self.running.communicate()
-
-
-linux = pytest.mark.skipif(not hasattr(fcntl, "F_SETPIPE_SZ"), reason="needs a pipe of a known size")
-
-
-@linux
-def test_ctrl_c_ends_the_answer_with_130(paceline):
-    with slow_answer(paceline) as running:
-        running.stdout.read(1)
-        running.send_signal(signal.SIGINT)
-        rest, err = running.communicate(timeout=30)
-        assert running.returncode == 130
-        assert b"Traceback" not in err
-        assert len(rest) < 10_000  # of 12,000 tokens or more
-
-
-@linux
-def test_a_termination_signal_ends_the_answer(paceline):
-    with slow_answer(paceline) as running:
-        running.stdout.read(1)
-        running.terminate()
-        _, err = running.communicate(timeout=30)
-        assert running.returncode == -signal.SIGTERM
-        assert err == b""
-
-
-@linux
-def test_a_reader_that_goes_away_ends_the_answer_quietly(paceline):
-    with slow_answer(paceline) as running:
-        running.stdout.read(1)
-        running.stdout.close()
-        err = running.stderr.read()
-        assert (running.wait(timeout=30), err) == (141, b"")
-
-
-def test_a_pipe_that_nobody_reads_is_no_failure_of_ours(paceline):
-    piped = paceline.shell('"$@" 2>err; echo $? >code', "ask", "Why?", "--max-tokens", 5)
-    assert piped.code == 0
-    gone = paceline.shell('{ "$@" 2>err; echo $? >code; } | head -c 1 >head', "ask", "Why?", "--max-tokens", 2000)
-    assert gone.code == 0
-    assert (paceline.root / "code").read_text().strip() in ("0", "141")  # 0: all was written before head went away
-    assert "Traceback" not in (paceline.root / "err").read_text()
-
-
-@pytest.mark.parametrize("redirection", [">&-", "2>&-"])
-def test_a_closed_output_is_no_failure(paceline, redirection):
-    closed = paceline.shell(f'exec "$@" {redirection}', "ask", "Why?", "--max-tokens", 5)
-    assert closed.code == 0
-    assert "Traceback" not in closed.err
-
-
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a full device")  # noqa: PTH110
-@pytest.mark.parametrize("words", [("ask", "Why?", "--max-tokens", 5), ("--version",), ("ask", "--help")])
-def test_a_full_disk_behind_stdout_is_an_error_with_its_own_code(paceline, words):
-    full = paceline.shell('exec "$@" >/dev/full', *words)
-    assert full.code == 8
-    assert full.err.endswith("error: No space left on device\n")
-
-
-# --- models and configuration that cannot be used ---------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("how", ["option", "configuration"])
-def test_without_models_and_without_a_network_the_missing_model_is_named(paceline, how):
-    paceline.config.write_text("[models]\noffline = true\n" if how == "configuration" else "")
-    words = ("--offline",) if how == "option" else ()
-    assert paceline.run("ask", "Why?", *words).failed(4, "is not here", "forbids downloads", "paceline models pull")
-
-
-@pytest.mark.parametrize(
-    ("model", "words"),
-    [
-        ("text", ("text.gguf is not a GGUF file",)),
-        ("truncated", ("truncated.gguf is truncated", "1000 bytes of")),
-        ("empty", ("empty.gguf is empty",)),
-        ("base", ("no chat template", "instruct model")),
-    ],
-)
-def test_a_model_that_cannot_answer_is_named_with_the_reason(paceline, tiny, model, words):
-    paceline.configure(target=getattr(tiny, model), draft="none")
-    assert paceline.run("ask", "Why?").failed(4, *words)
-
-
-@pytest.mark.parametrize("model", ["text", "truncated"])
-def test_a_draft_that_is_no_model_is_named(paceline, tiny, model):
-    paceline.configure(draft=getattr(tiny, model))
-    assert paceline.run("ask", "Why?").failed(4, f"{model}.gguf")
-
-
-def test_a_model_file_that_is_not_there_is_named(paceline):
-    paceline.configure(target="/nowhere/model.gguf")
-    assert paceline.run("ask", "Why?").failed(4, "/nowhere/model.gguf")
-
-
-def test_a_model_that_nobody_knows_is_named(paceline):
-    paceline.configure(target="gpt-9")
-    assert paceline.run("ask", "Why?").failed(4, "'gpt-9'", "paceline models list")
-
-
-def test_a_draft_of_another_vocabulary_is_left_out_and_the_reason_said(paceline, tiny):
-    words = ("ask", "Why?", "--max-tokens", 30)
-    alone = paceline.run(*words, "--speculation", "off")
-    paceline.configure(draft=tiny.foreign)
-    left_out = paceline.run(*words)
-    assert left_out.out == alone.out
-    assert re.search(r"no draft model: foreign\.gguf does not fit target\.gguf: .*'other' in the draft", left_out.err)
-    assert paceline.run(*words, "--speculation", "ngram").err == alone.err
-
-
-def test_a_draft_of_another_vocabulary_is_an_error_when_asked_for(paceline, tiny):
-    paceline.configure(draft=tiny.foreign)
-    refused = paceline.run("ask", "Why?", "--speculation", "draft")
-    assert refused.failed(4, "foreign.gguf cannot draft for target.gguf", "'other' in the draft")
-
-
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
-        ("[models\n", ("not valid TOML", "line 1")),
-        ("[engine]\nthreds = 1\n", ("engine.threds", "did you mean engine.threads?")),
-        ('[engine]\nthreads = "two"\n', ("$.engine.threads", "int")),
-        ("[sampling]\ntemperature = nan\n", ("$.sampling.temperature",)),
-        ("a = " + "[" * 10_000, ("not valid TOML",)),
-        (b"\xff\xfe", ("not valid TOML",)),
-    ],
-    ids=["syntax", "unknown key", "wrong type", "not a number", "too deep", "not UTF-8"],
-)
-def test_a_broken_configuration_is_explained(paceline, settings, words):
-    paceline.write("settings.toml", settings)
-    assert paceline.run("ask", "Why?").failed(3, "settings.toml", *words)
-
-
-def test_a_configuration_that_cannot_be_read_is_explained(paceline):
-    assert paceline.run("ask", "Why?", PACELINE_CONFIG="/").failed(3, "cannot read /", "Is a directory")
-    assert paceline.run("ask", "Why?", PACELINE_CONFIG="a" * 300).failed(3, "File name too long")
+    assert paceline.call(*words).err == "the answer was cut: the context is full\n"

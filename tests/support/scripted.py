@@ -29,7 +29,7 @@ class Scripted(FakeBackend):
     def __init__(
         self, vocabulary: Vocabulary, script: Sequence[int], *, prompt: int, then: int | None = None, **how: object
     ) -> None:
-        super().__init__(vocabulary.n_tokens, vocabulary=vocabulary, **how)
+        super().__init__(vocabulary.n_tokens, order=0, vocabulary=vocabulary, **how)
         self.script = list(script)
         self.prompt = prompt
         self.then = self.script[-1] if then is None else then

@@ -1,0 +1,321 @@
+"""Which drafter, how far, or none: what pays by the costs, and never more at stake than was won."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from paceline.engine.acceptance import PRIORS, bucket
+from paceline.engine.controller import (
+    ALLOWANCE,
+    GRANT,
+    LONGEST,
+    MARGIN,
+    Controller,
+    best_length,
+    expected_tokens,
+)
+from paceline.engine.costs import CostCurve, CostModel
+from paceline.engine.drafters.base import NOTHING, Proposal
+
+FLAT = CostCurve((1, 64), (10.0, 10.1))
+PROPORTIONAL = CostCurve((1, 64), (10.0, 640.0))
+SLOW_DRAFT = CostCurve((1, 64), (9.0, 500.0))
+FAST_DRAFT = CostCurve((1, 64), (0.5, 5.0))
+
+
+class Offering:
+    """A drafter that proposes what it is told to."""
+
+    def __init__(self, name="ngram", kind="copy"):
+        self.name, self.kind = name, kind
+        self.next: list[tuple[int, int]] = []  # (tokens, strength of the first) of each alternative
+        self.asked: list[int] = []
+
+    def extend(self, tokens):
+        pass
+
+    def close(self):
+        pass
+
+    def propose(self, limit, worth):
+        self.asked.append(limit)
+        return [
+            Proposal(self.name, list(range(n))[:limit], [bucket(self.kind, s + i) for i in range(n)][:limit])
+            for n, s in self.next
+            if n
+        ]
+
+
+class Drafting(Offering):
+    """A draft model: goes on as long as it is worth it, each token costing `each` milliseconds."""
+
+    def __init__(self, each, strength=9):
+        super().__init__("draft", "draft")
+        self.each, self.strength = each, strength
+
+    def propose(self, limit, worth):
+        self.asked.append(limit)
+        buckets = [bucket("draft", self.strength)]
+        while len(buckets) < limit and worth(buckets):
+            buckets.append(buckets[0])
+        return [Proposal("draft", list(range(len(buckets))), buckets, milliseconds=self.each * len(buckets))]
+
+
+def played(pilot, curve, drafters, right, limit=LONGEST):
+    """One round in which the first `right` tokens of every offer are what the target says: (drafted, accepted, ms)."""
+    chosen = pilot.choose(drafters, limit)
+    accepted = min(right, len(chosen.tokens))
+    committed = [*range(accepted), accepted if accepted < right else 10_000]
+    spent = curve.at(len(chosen.tokens) + 1)
+    pilot.learn(chosen, accepted, committed, spent)
+    return len(chosen.tokens), accepted, spent + chosen.milliseconds
+
+
+# What pays.
+
+chances = st.lists(st.floats(0, 1), max_size=20)
+
+
+@given(chances)
+def test_expected_tokens_are_what_the_chances_say(given_chances):
+    totals = expected_tokens(given_chances)
+    assert totals[0] == 1.0
+    for k in range(1, len(totals)):
+        by_hand = 1.0
+        for length in range(1, k + 1):
+            product = 1.0
+            for chance in given_chances[:length]:
+                product *= chance
+            by_hand += product
+        assert totals[k] == pytest.approx(by_hand)
+
+
+@settings(deadline=None)
+@given(chances, st.lists(st.floats(0.1, 100), min_size=21, max_size=21), st.floats(0, 200))
+def test_the_best_length_is_the_best_of_all_that_the_stake_allows(given_chances, costs, stake):
+    model = CostModel(CostCurve(tuple(range(1, 22)), tuple(costs)))
+    totals = expected_tokens(given_chances)
+    allowed = [k for k in range(1, len(totals)) if costs[k] - costs[0] <= stake]
+    length, rate = best_length(given_chances, model, stake)
+    if not allowed:
+        assert (length, rate) == (0, 0.0)
+    else:
+        assert length in allowed
+        assert rate == pytest.approx(max(totals[k] / costs[k] for k in allowed))
+        assert rate == pytest.approx(totals[length] / costs[length])
+
+
+def test_where_verifying_costs_as_much_as_decoding_nothing_is_drafted():
+    pilot, drafter = Controller(CostModel(PROPORTIONAL)).pilot(), Offering()
+    drafter.next = [(40, 48)]
+    for _ in range(100):
+        assert played(pilot, PROPORTIONAL, [drafter], right=40)[0] == 0
+
+
+def test_where_verifying_costs_nothing_everything_is_drafted():
+    pilot, drafter = Controller(CostModel(FLAT)).pilot(), Offering()
+    drafter.next = [(40, 48)]
+    assert pilot.choose([drafter], LONGEST).tokens == list(range(40))
+
+
+def test_a_gain_within_the_error_of_the_estimates_is_left_alone():
+    almost = CostCurve((1, 2), (10.0, 10.0 * 1.98 / (MARGIN - 0.01)))
+    more = CostCurve((1, 2), (10.0, 10.0 * 1.98 / (MARGIN + 0.01)))
+    drafter = Offering()
+    drafter.next = [(1, 24)]  # accepted with 98 %
+    assert Controller(CostModel(almost)).pilot().choose([drafter], 1) is NOTHING
+    assert len(Controller(CostModel(more)).pilot().choose([drafter], 1).tokens) == 1
+
+
+def test_a_draft_stops_before_a_cliff_and_never_on_the_dear_side_of_it():
+    cliff = CostCurve((1, 2, 3, 4, 5, 6, 64), (10.0, 10.1, 10.2, 10.3, 100.0, 100.1, 106.0))
+    pilot, drafter = Controller(CostModel(cliff)).pilot(), Offering()
+    drafter.next = [(40, 8)]
+    for _ in range(50):
+        assert played(pilot, cliff, [drafter], right=3)[0] == 3
+
+
+def test_a_draft_reaches_over_a_bump_to_the_cheap_size_behind_it():
+    bump = CostCurve((1, 2, 3, 4, 5), (10.0, 25.0, 34.0, 14.0, 90.0))
+    drafter = Offering()
+    drafter.next = [(40, 48)]
+    assert len(Controller(CostModel(bump)).pilot().choose([drafter], LONGEST).tokens) == 3
+
+
+def test_the_better_of_several_offers_is_taken():
+    drafter = Offering()
+    drafter.next = [(20, 1), (20, 48), (20, 2)]
+    chosen = Controller(CostModel(FLAT)).pilot().choose([drafter], LONGEST)
+    assert chosen.buckets[0] == ("copy", 48)
+
+
+@settings(deadline=None)
+@given(st.integers(-2, 100), st.booleans())
+def test_a_draft_is_never_longer_than_may_be(limit, forced):
+    drafter = Offering()
+    drafter.next = [(200, 48)]
+    chosen = Controller(CostModel(FLAT)).pilot(forced=forced).choose([drafter], limit)
+    assert len(chosen.tokens) <= max(0, min(limit, LONGEST))
+
+
+def test_forced_drafting_drafts_where_it_does_not_pay():
+    drafter = Offering()
+    drafter.next = [(5, 0)]
+    pilot = Controller(CostModel(PROPORTIONAL)).pilot(forced=True)
+    for _ in range(30):
+        assert played(pilot, PROPORTIONAL, [drafter], right=0)[0] > 0
+
+
+# Learning.
+
+
+def test_drafts_that_are_always_rejected_end_and_ones_that_are_accepted_grow():
+    curve = CostCurve((1, 2, 64), (10.0, 12.0, 60.0))
+    controller, drafter = Controller(CostModel(curve)), Offering()
+    drafter.next = [(30, 3)]
+    for right, low, high in ((0, 0, 0), (30, 20, LONGEST)):
+        for _ in range(3):  # requests
+            pilot = controller.pilot()
+            lengths = [played(pilot, curve, [drafter], right)[0] for _ in range(80)]
+        assert low <= lengths[-1] <= high
+
+
+def test_offers_that_were_not_taken_are_learned_from_too():
+    controller, drafter = Controller(CostModel(PROPORTIONAL)), Offering()
+    drafter.next = [(10, 2)]
+    pilot = controller.pilot()
+    for _ in range(100):
+        assert played(pilot, PROPORTIONAL, [drafter], right=10)[0] == 0
+    assert controller.acceptance.chance(("copy", 2)) > 0.85
+
+
+def test_a_token_behind_a_wrong_one_teaches_nothing():
+    controller, drafter = Controller(CostModel(FLAT)), Offering()
+    drafter.next = [(4, 0)]
+    played(controller.pilot(), FLAT, [drafter], right=1)
+    assert set(controller.acceptance.counts) == {("copy", 0), ("copy", 1)}
+
+
+# The stake.
+
+OFFERS = st.lists(st.tuples(st.integers(0, 63), st.sampled_from([0, 1, 2, 4, 8, 24, 48])), max_size=2)
+
+
+@st.composite
+def fixed_curves(draw):
+    """Any costs: rising, with cliffs and bumps, or falling."""
+    sizes = sorted(draw(st.sets(st.integers(2, 64), max_size=7)))
+    return CostCurve((1, *sizes), (10.0, *(draw(st.floats(1.0, 2000.0)) for _ in sizes)))
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    fixed_curves(),
+    st.lists(st.tuples(OFFERS, st.one_of(st.just(0), st.integers(0, 63))), min_size=1, max_size=120),
+    st.sampled_from(["copy", "self", "resume"]),
+)
+def test_no_sequence_of_offers_and_outcomes_costs_a_request_more_than_the_grant_and_the_allowance(curve, rounds, kind):
+    """The balance never falls below -GRANT, as a draft's whole cost must be covered before it is made. It rises by
+    what drafts save and by ALLOWANCE in every round without one. So the time is never above
+    plain x (tokens + GRANT + ALLOWANCE x rounds without a draft), at any moment."""
+    pilot, drafter = Controller(CostModel(curve)).pilot(), Offering(kind=kind)
+    plain, time, tokens, undrafted = curve.at(1), 0.0, 0, 0
+    for offers, right in rounds:
+        drafter.next = offers
+        drafted, accepted, spent = played(pilot, curve, [drafter], right)
+        time += spent
+        tokens += accepted + 1
+        undrafted += drafted == 0
+        assert time <= plain * (tokens + GRANT + ALLOWANCE * undrafted) * (1 + 1e-9)
+        assert pilot.balance >= -GRANT - 1e-9
+
+
+@pytest.mark.parametrize("curve", [FLAT, CostCurve((1, 2, 64), (10.0, 12.0, 60.0)), CostCurve((1, 8, 64), (10.0, 60.0, 200.0))])
+def test_a_text_that_turns_against_the_drafts_whenever_they_are_trusted_loses_next_to_nothing(curve):
+    controller, drafter = Controller(CostModel(curve)), Offering()
+    time = tokens = 0.0
+    for _ in range(5):
+        pilot = controller.pilot()
+        for i in range(200):
+            drafter.next = [(40, 12)]
+            drafted, accepted, spent = played(pilot, curve, [drafter], right=40 if i % 40 < 10 and i < 40 else 0)
+            time, tokens = time + spent, tokens + accepted + 1
+    assert time <= 10.0 * (tokens + 5 * (GRANT + ALLOWANCE * 200))
+
+
+def test_what_one_request_lost_is_not_held_against_the_next():
+    curve = CostCurve((1, 2), (10.0, 15.0))
+    controller, drafter = Controller(CostModel(curve)), Offering()
+    drafter.next = [(1, 48)]
+    first = controller.pilot()
+    while played(first, curve, [drafter], right=0)[0]:
+        pass
+    assert first.balance < 0
+    for _ in range(200):
+        controller.acceptance.observe(("copy", 48), True)
+    assert len(controller.pilot().choose([drafter], 5).tokens) == 1
+
+
+# The draft model.
+
+
+def test_a_draft_model_as_slow_as_the_target_is_never_asked():
+    controller = Controller(CostModel(FLAT), CostModel(CostCurve((1,), (20.0,))))
+    pilot, drafter = controller.pilot(), Drafting(20.0)
+    for _ in range(500):
+        played(pilot, FLAT, [drafter], right=16)
+    assert drafter.asked == []
+    assert controller.draft_outlook(1.0) < 1.0
+
+
+def test_a_fast_and_good_draft_model_is_used():
+    controller = Controller(CostModel(FLAT), CostModel(FAST_DRAFT))
+    pilot, drafter = controller.pilot(), Drafting(0.5)
+    rounds = [played(pilot, FLAT, [drafter], right=16) for _ in range(60)]
+    assert all(drafted > 0 for drafted, *_ in rounds)
+    assert sum(ms for *_, ms in rounds) < 0.5 * 10.0 * sum(accepted + 1 for _, accepted, _ in rounds)
+
+
+def test_a_draft_model_that_is_mostly_wrong_is_left_alone_but_for_rare_probes():
+    curve, draft_curve = CostCurve((1, 64), (10.0, 80.0)), CostCurve((1, 64), (2.0, 20.0))
+    controller, drafter = Controller(CostModel(curve), CostModel(draft_curve)), Drafting(2.0)
+    for _ in range(5):
+        pilot = controller.pilot()
+        rounds = [played(pilot, curve, [drafter], right=0) for _ in range(200)]
+    assert sum(ms for *_, ms in rounds) < 1.03 * 10.0 * len(rounds)
+
+
+def test_a_draft_model_that_became_good_is_found_out():
+    curve, draft_curve = CostCurve((1, 64), (10.0, 40.0)), CostCurve((1, 64), (1.0, 10.0))
+    controller, drafter = Controller(CostModel(curve), CostModel(draft_curve)), Drafting(1.0)
+    pilot = controller.pilot()
+    for _ in range(300):
+        played(pilot, curve, [drafter], right=0)
+    rounds = [played(pilot, curve, [drafter], right=16) for _ in range(3000)]
+    assert all(drafted > 0 for drafted, *_ in rounds[-50:])
+
+
+def test_without_a_draft_model_there_is_no_outlook():
+    assert Controller(CostModel(FLAT)).draft_outlook(1.0) == 0.0
+    assert not Controller(CostModel(FLAT)).may_probe()
+
+
+def test_the_outlook_is_the_best_that_any_length_gives():
+    controller = Controller(CostModel(CostCurve((1, 2, 3), (10.0, 12.0, 14.0))), CostModel(CostCurve((1,), (4.0,))))
+    by_hand = max((1 + 0.5) / (4 + 12), (1 + 0.5 + 0.25) / (8 + 14), 0)
+    assert controller.draft_outlook(0.5, limit=2) == pytest.approx(10 * by_hand)
+
+
+def test_lookup_is_preferred_where_the_draft_model_gives_less():
+    controller = Controller(CostModel(FLAT), CostModel(SLOW_DRAFT))
+    lookup, draft = Offering(), Drafting(9.0)
+    lookup.next = [(30, 48)]
+    assert controller.pilot().choose([lookup, draft], LONGEST).drafter == "ngram"
+    assert draft.asked == []
+
+
+@pytest.mark.parametrize("kind", sorted(PRIORS))
+def test_every_kind_of_evidence_can_be_offered(kind):
+    drafter = Offering(kind=kind)
+    drafter.next = [(8, 12)]
+    assert len(Controller(CostModel(FLAT)).pilot().choose([drafter], LONGEST).tokens) <= 8
