@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import click
 
-from paceline.errors import ExitCode, PacelineError
+from paceline.errors import ConfigError, ExitCode, PacelineError
 
 COMMANDS = {
     "ask": ("paceline.commands.ask", "command", "Ask a question and stream the answer."),
@@ -64,6 +64,8 @@ def cli(config: Path | None) -> None:
     A small model drafts, a large one verifies: you get the large model's own words, sooner.
     """
     if config is not None:
+        if not config.exists():
+            raise ConfigError(f"there is no configuration file {config}", "check the name, or leave --config out")
         os.environ["PACELINE_CONFIG"] = str(config)
 
 

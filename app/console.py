@@ -128,8 +128,10 @@ def _one_line(text: str) -> str:
     return " ".join(strip_controls(text).split())
 
 
-def _write(text: str, stream: TextIO) -> None:
+def _write(text: str, stream: TextIO | None) -> None:
     """What the stream's encoding cannot say is written as an escape, which is better than no message at all."""
+    if stream is None:  # closed before the start: there is nobody to tell, and print would take stdout instead
+        return
     shown = strip_controls(text)
     try:
         print(shown, file=stream, flush=True)

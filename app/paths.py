@@ -5,7 +5,17 @@ from pathlib import Path
 
 import platformdirs
 
+from paceline.errors import ConfigError
+
 NAME = "paceline"
+
+
+def expanded(path: str | Path, what: str = "the path") -> Path:
+    """The path with `~` replaced by the home it means. Raises ConfigError, naming `what`, when that is nobody's."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as error:
+        raise ConfigError(f"{what} {str(path)!r} begins with a home that does not exist", "write the whole path") from error
 
 
 def config_dir() -> Path:
@@ -16,7 +26,7 @@ def config_dir() -> Path:
 def config_file() -> Path:
     """The configuration file: `$PACELINE_CONFIG` or `config.toml` in the configuration folder."""
     named = os.environ.get("PACELINE_CONFIG")
-    return Path(named).expanduser() if named else config_dir() / "config.toml"
+    return expanded(named) if named else config_dir() / "config.toml"
 
 
 def user_catalogue_file() -> Path:

@@ -118,7 +118,7 @@ class Catalogue:
         """
         if spec in self.models:
             return self.models[spec]
-        local = Path(spec).expanduser()
+        local = paths.expanded(spec)
         if spec and _is_file(local):
             return local_file(local)
         repository, colon, file = spec.partition(":")
@@ -221,7 +221,7 @@ def _checked(model: ModelFile, path: Path) -> ModelFile:
     if model.path:
         if model.repository or model.carriers:
             raise ConfigError(f"{where} has both a path and a repository or carriers", "keep one of them")
-        local = path.parent.absolute() / Path(model.path).expanduser()
+        local = path.parent.absolute() / paths.expanded(model.path)
         return msgspec.structs.replace(model, path=str(local), file=local.name)
     if not _REPOSITORY.fullmatch(model.repository):
         raise ConfigError(f"{where} has no usable repository: {model.repository!r}", "write owner/name, or give a path")

@@ -86,7 +86,8 @@ def command(
 
 def _print(stream: "Stream", status: "Status", model: str, *, as_object: bool, stats: bool) -> None:
     """Write the answer as it comes, or one object at the end."""
-    from paceline.commands.session import as_json, report, say
+    from paceline.commands.session import as_json, report
+    from paceline.console import say
     from paceline.engine.sequence import Delta, Finished, Prefilled
     from paceline.text import ControlFilter
 

@@ -47,7 +47,8 @@ def command(
 
     LINE and COL count from 1, columns in characters. `-:LINE:COL` takes the text from standard input.
     """
-    from paceline.commands.session import as_json, opened, read_stdin, read_text, report, say
+    from paceline.commands.session import as_json, opened, read_stdin, read_text, report
+    from paceline.console import say
     from paceline.daemon.service import Overrides
     from paceline.prompts.lines import find_position
     from paceline.status import Status

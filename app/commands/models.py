@@ -193,7 +193,7 @@ def _named(name: str, known: "Catalogue") -> "Sequence[ModelFile]":
 
 def _path_of(name: str) -> Path:
     """A file to look at: any path, else a model that is here. Neither configuration nor catalogue stand in the way."""
-    there = Path(name).expanduser()
+    there = paths.expanded(name)
     if there.exists():
         return there
     known, store, _ = _world()

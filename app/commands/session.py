@@ -7,17 +7,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import click
-
 from paceline import config as configuration
 from paceline import paths
 from paceline.config import Config
+from paceline.console import say
 from paceline.daemon import assembly, selection
 from paceline.daemon.service import Service
 from paceline.engine.stats import Stats
 from paceline.errors import InputError
 from paceline.status import Status
-from paceline.text import strip_controls
 
 LARGEST_INPUT = 16 * 2**20  # bytes; more text than any context holds
 
@@ -53,11 +51,6 @@ def open_service(config: Config, status: Status, *, offline: bool, speculation: 
     engine = assembly.load(installed, tell, speculation=speculation or config.engine.speculation)
     status.clear()
     return Service(engine, config, files.target.id)
-
-
-def say(text: str) -> None:
-    """A line for the person, on stderr."""
-    click.echo(strip_controls(text), err=True)
 
 
 def read_text(path: Path) -> str:

@@ -31,10 +31,7 @@ class PairFiles:
 def store_of(config: Config) -> Store:
     """The folder of models: `models.directory`, or `models` in our data folder. Raises ConfigError."""
     folder = config.models.directory
-    try:
-        return Store(Path(folder).expanduser() if folder else paths.data_dir() / "models")
-    except RuntimeError as error:  # ~nobody
-        raise ConfigError(f"models.directory {folder!r} names no person's folder", "write the whole path") from error
+    return Store(paths.expanded(folder, "models.directory") if folder else paths.data_dir() / "models")
 
 
 def pair_files(config: Config, known: Catalogue | None = None) -> PairFiles | None:

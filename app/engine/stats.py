@@ -76,10 +76,13 @@ class Stats:
 
     @property
     def speed_up(self) -> float | None:
-        """Over plain decoding on this machine; None where that is not known."""
+        """Over plain decoding on this machine; None where that is not known.
+
+        The first token comes with the prompt's last logits: n tokens take n - 1 plain decodes.
+        """
         if not (self.plain_ms_per_token and self.predicted_ms > 0 and self.predicted_tokens > 1):
             return None
-        return self.plain_ms_per_token * self.predicted_tokens / self.predicted_ms
+        return self.plain_ms_per_token * (self.predicted_tokens - 1) / self.predicted_ms
 
     def timings(self) -> dict[str, Any]:
         """As plain data: the field names of llama.cpp's server (`timings`), then our own."""
