@@ -15,7 +15,9 @@ def expanded(path: str | Path, what: str = "the path") -> Path:
     try:
         return Path(path).expanduser()
     except RuntimeError as error:
-        raise ConfigError(f"{what} {str(path)!r} begins with a home that does not exist", "write the whole path") from error
+        raise ConfigError(
+            f"{what} {str(path)!r} begins with a home that does not exist", "write the whole path"
+        ) from error
 
 
 def config_dir() -> Path:

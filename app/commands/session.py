@@ -9,10 +9,11 @@ from typing import Any
 
 from paceline import config as configuration
 from paceline import paths
+from paceline.commands.options import GenerationOptions
 from paceline.config import Config
 from paceline.console import say
 from paceline.daemon import assembly, selection
-from paceline.daemon.service import Service
+from paceline.daemon.service import Overrides, Service
 from paceline.engine.stats import Stats
 from paceline.errors import InputError
 from paceline.status import Status
@@ -21,26 +22,26 @@ LARGEST_INPUT = 16 * 2**20  # bytes; more text than any context holds
 
 
 @contextmanager
-def opened(status: Status, *, offline: bool, speculation: str | None) -> Iterator[Service]:
+def opened(status: Status, options: GenerationOptions) -> Iterator[Service]:
     """A service on the configured pair, set up first if need be. Raises every PacelineError there is."""
     from paceline.commands.setup import ensure
 
     config = configuration.load(paths.config_file())
-    config = ensure(config, say, offline=offline)
-    service = open_service(config, status, offline=offline, speculation=speculation)
+    config = ensure(config, say, offline=options.offline)
+    service = open_service(config, status, options)
     try:
         yield service
     finally:
         service.close()
 
 
-def open_service(config: Config, status: Status, *, offline: bool, speculation: str | None) -> Service:
+def open_service(config: Config, status: Status, options: GenerationOptions) -> Service:
     """Load the pair that the configuration names; its files are here already, or are fetched."""
     from paceline.progress import ProgressBar
 
     files = selection.pair_files(config)
     assert files is not None, "set-up names a pair"
-    found = selection.fetch(files, config, ProgressBar, offline=offline)
+    found = selection.fetch(files, config, ProgressBar, offline=options.offline)
 
     def tell(text: str) -> None:
         status.clear()
@@ -48,9 +49,14 @@ def open_service(config: Config, status: Status, *, offline: bool, speculation: 
 
     status.show("loading the models …")
     installed = assembly.inspect(found[0], found[1] if len(found) > 1 else None, config)
-    engine = assembly.load(installed, tell, speculation=speculation or config.engine.speculation)
+    engine = assembly.load(installed, tell, speculation=options.speculation or config.engine.speculation)
     status.clear()
     return Service(engine, config, files.target.id)
+
+
+def overrides(options: GenerationOptions) -> Overrides:
+    """What the command line asks for instead of the configuration."""
+    return Overrides(options.max_tokens, options.temperature, options.seed, options.speculation)
 
 
 def read_text(path: Path) -> str:

@@ -1,6 +1,6 @@
 """What a front end can ask for, on top of one engine: chat and completion. Knows prompts; knows no terminal."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from paceline.config import Config, SamplingConfig, Speculation
@@ -91,7 +91,9 @@ class Service:
         prompt: Sequence[int],
         overrides: Overrides,
         max_tokens: int,
-        **more: object,
+        *,
+        constraint: Constraint | None = None,
+        until: Callable[[str], bool] | None = None,
     ) -> Request:
         seed = random_seed() if overrides.seed is None else overrides.seed
         return Request(
@@ -100,7 +102,8 @@ class Service:
             sampler=sampler_settings(self.config.sampling, overrides.temperature, seed),
             seeded=overrides.seed is not None,
             speculation=overrides.speculation or self.config.engine.speculation,
-            **more,  # type: ignore[arg-type]
+            constraint=constraint,
+            until=until,
         )
 
 

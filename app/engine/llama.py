@@ -1,6 +1,7 @@
 """llama.cpp as a backend. The only file that imports llama_cpp; every return code is looked at."""
 
 import ctypes
+import os
 from collections import deque
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +16,7 @@ from paceline.engine.vocabulary import FimTokens, Vocabulary
 from paceline.errors import EngineError, ModelError, ResourceError
 from paceline.plan import Device, LoadOptions
 
-WARNING = 3  # GGML_LOG_LEVEL_WARN
+WARNING, ERROR = 3, 4  # GGML_LOG_LEVEL_WARN, _ERROR
 GPU_TYPES = (1, 2)  # GGML_BACKEND_DEVICE_TYPE_GPU, _IGPU
 KV_TYPES = {"f16": llama.GGML_TYPE_F16, "q8_0": llama.GGML_TYPE_Q8_0, "q4_0": llama.GGML_TYPE_Q4_0}
 
@@ -24,7 +25,7 @@ class _Log:
     """llama.cpp's log, which belongs to the process: kept from the terminal, the last complaints at hand."""
 
     def __init__(self) -> None:
-        self.complaints: deque[str] = deque(maxlen=20)
+        self.complaints: deque[tuple[int, str]] = deque(maxlen=20)  # level, line
         self._level = 0
         self.callback = llama.llama_log_callback(self._take)
         llama.llama_log_set(self.callback, ctypes.c_void_p(0))
@@ -32,10 +33,14 @@ class _Log:
     def _take(self, level: int, text: bytes, _: object) -> None:
         self._level = level if level != 5 else self._level  # 5 continues the line before
         if self._level >= WARNING and text.strip():
-            self.complaints.append(text.decode(errors="replace").strip())
+            self.complaints.append((self._level, text.decode(errors="replace").strip()))
+
+    def first(self) -> str:
+        """The first error since the log was cleared; the ones after it only say that something failed."""
+        return next((line for level, line in self.complaints if level >= ERROR), self.last())
 
     def last(self) -> str:
-        return self.complaints[-1] if self.complaints else "llama.cpp gave no reason"
+        return self.complaints[-1][1] if self.complaints else "llama.cpp gave no reason"
 
 
 _LOG = _Log()
@@ -57,10 +62,10 @@ class Model:
             params.tensor_split = share
         _LOG.complaints.clear()
         self.path = path
-        self.handle = llama.llama_model_load_from_file(str(path).encode(), params)
+        self.handle = llama.llama_model_load_from_file(os.fsencode(path), params)
         if not self.handle:
             raise ModelError(
-                f"llama.cpp cannot load {path}: {_LOG.last()}",
+                f"llama.cpp cannot load {path}: {_LOG.first()}",
                 "check the file with `paceline models info`; a newer llama-cpp-python may know its kind",
             )
         self.vocabulary = _read_vocabulary(self.handle)
@@ -106,12 +111,14 @@ class LlamaBackend:
         params.flash_attn_type = (
             llama.LLAMA_FLASH_ATTN_TYPE_AUTO if options.flash_attention else llama.LLAMA_FLASH_ATTN_TYPE_DISABLED
         )
+        _LOG.complaints.clear()
         context = llama.llama_init_from_model(self._model.handle, params)
         if not context:
             self._model.close()
             raise ResourceError(
-                f"no memory for a context of {options.n_ctx} tokens: {_LOG.last()}",
-                "set engine.context to a smaller number in the configuration",
+                f"llama.cpp cannot create a context of {options.n_ctx} tokens: {_LOG.first()}",
+                "set engine.context to a smaller number in the configuration"
+                + ("" if options.kv_type == "f16" else ', or engine.kv_type to "f16"'),
             )
         return context
 
@@ -128,6 +135,10 @@ class LlamaBackend:
     def decode(self, spans: Sequence[Span]) -> Logits:
         """llama_decode of the spans; rows of logits as a view. Raises DecodeAborted, EngineError."""
         outputs = self._batch.fill(spans, self._n_vocab)
+        for span in spans:  # llama.cpp would refuse it too, but what the cache holds could not be told afterwards
+            held = self._held(span.seq)
+            if span.start != held:
+                raise EngineError(f"position {span.start} after {held} tokens of sequence {span.seq}")
         code = llama.llama_decode(self._context, self._batch.struct)
         if code == 0:
             if not outputs:
@@ -144,6 +155,12 @@ class LlamaBackend:
         if code == 1:
             raise EngineError("the model's cache has no room for these tokens", "raise engine.context")
         raise EngineError(f"llama_decode failed with code {code}: {_LOG.last()}")
+
+    def _held(self, seq: int) -> int:
+        """Tokens of a sequence in the cache (llama_memory_seq_pos_max). Raises EngineError: no such sequence."""
+        if not 0 <= seq < self._capabilities.n_seq_max:
+            raise EngineError(f"sequence {seq} where there are {self._capabilities.n_seq_max}")
+        return int(llama.llama_memory_seq_pos_max(self._memory, seq)) + 1
 
     def truncate(self, seq: int, length: int) -> None:
         """llama_memory_seq_rm of everything behind `length`. Raises EngineError when the model cannot."""
@@ -210,13 +227,20 @@ class _Batch:
             n = len(span.tokens)
             if n == 0 or at + n > len(self._token):
                 raise EngineError(f"a batch of {at + n} tokens where 1 to {len(self._token)} fit")
-            self._token[at : at + n] = span.tokens
+            if not 0 <= span.outputs <= n:
+                raise EngineError(f"{span.outputs} rows of logits for {n} tokens")
+            try:
+                self._token[at : at + n] = span.tokens
+            except OverflowError:
+                raise EngineError(f"a token outside the vocabulary of {n_vocab}") from None
             self._pos[at : at + n] = np.arange(span.start, span.start + n)
             self._seq[at : at + n] = span.seq
             self._outputs[at : at + n] = 0
             self._outputs[at + n - span.outputs : at + n] = 1
             at += n
             outputs += span.outputs
+        if not at:
+            raise EngineError("a batch of no tokens")
         ids = self._token[:at]
         if ids.min() < 0 or ids.max() >= n_vocab:
             raise EngineError(f"a token outside the vocabulary of {n_vocab}")

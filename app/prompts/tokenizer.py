@@ -1,7 +1,6 @@
 """What prompts need to know of a model's vocabulary, and nothing more."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 
@@ -22,18 +21,6 @@ class FimMarkers(Protocol):
     def middle(self) -> int:
         """Before the text that is wanted."""
         ...
-
-
-@dataclass(frozen=True)
-class FimTokens:
-    """Ids of the control tokens for filling in the middle; None where the vocabulary has no such token."""
-
-    prefix: int
-    suffix: int
-    middle: int
-    pad: int | None = None
-    repository: int | None = None
-    separator: int | None = None
 
 
 class Tokenizer(Protocol):

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from paceline.prompts.tokenizer import FimTokens
+from paceline.engine.vocabulary import FimTokens
 
 WORDS = [
     b" return",
