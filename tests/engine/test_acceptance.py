@@ -21,7 +21,7 @@ def test_a_strength_falls_into_the_largest_bucket_not_above_it(kind, strength):
 def test_stronger_evidence_is_never_trusted_less_before_anything_was_seen(kind):
     chances = [prior((kind, level)) for level in STRENGTHS]
     assert chances == sorted(chances)
-    assert 0 < chances[0]
+    assert chances[0] > 0
     assert chances[-1] < 1
 
 

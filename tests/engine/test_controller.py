@@ -230,7 +230,9 @@ def test_no_sequence_of_offers_and_outcomes_costs_a_request_more_than_the_grant_
         assert pilot.balance >= -GRANT - 1e-9
 
 
-@pytest.mark.parametrize("curve", [FLAT, CostCurve((1, 2, 64), (10.0, 12.0, 60.0)), CostCurve((1, 8, 64), (10.0, 60.0, 200.0))])
+@pytest.mark.parametrize(
+    "curve", [FLAT, CostCurve((1, 2, 64), (10.0, 12.0, 60.0)), CostCurve((1, 8, 64), (10.0, 60.0, 200.0))]
+)
 def test_a_text_that_turns_against_the_drafts_whenever_they_are_trusted_loses_next_to_nothing(curve):
     controller, drafter = Controller(CostModel(curve)), Offering()
     time = tokens = 0.0
@@ -238,7 +240,7 @@ def test_a_text_that_turns_against_the_drafts_whenever_they_are_trusted_loses_ne
         pilot = controller.pilot()
         for i in range(200):
             drafter.next = [(40, 12)]
-            drafted, accepted, spent = played(pilot, curve, [drafter], right=40 if i % 40 < 10 and i < 40 else 0)
+            _, accepted, spent = played(pilot, curve, [drafter], right=40 if i % 40 < 10 and i < 40 else 0)
             time, tokens = time + spent, tokens + accepted + 1
     assert time <= 10.0 * (tokens + 5 * (GRANT + ALLOWANCE * 200))
 

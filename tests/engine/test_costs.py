@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.fake_backend import FakeBackend
 
 from paceline.engine.costs import CAUTIOUS, SIZES, CostCurve, CostModel, measure
+from support.fake_backend import FakeBackend
 
 CURVE = CostCurve((1, 2, 4, 8, 16), (10.0, 18.0, 20.0, 36.0, 60.0))
 
@@ -140,7 +140,9 @@ def test_a_size_that_alone_became_dear_is_known_as_dear_and_the_others_as_they_a
 
 def test_noise_around_the_curve_leaves_it_where_it_is():
     random = np.random.default_rng(1)
-    model = after([(int(m), float(f)) for m, f in zip(random.integers(1, 17, 400), random.lognormal(0, 0.1, 400), strict=True)])
+    model = after(
+        [(int(m), float(f)) for m, f in zip(random.integers(1, 17, 400), random.lognormal(0, 0.1, 400), strict=True)]
+    )
     for m in (1, 2, 4, 8, 16):
         assert model.at(m) == pytest.approx(CURVE.at(m), rel=0.15)
 

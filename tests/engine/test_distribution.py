@@ -7,13 +7,13 @@ fixed seeds must agree with it by a chi-square test (p > 1e-4), for every way of
 from dataclasses import replace
 
 import pytest
+
+from paceline.engine.sampler import SamplerSettings
+from paceline.engine.sequence import Request
 from support.chi_square import REFUSED, agreement
 from support.driving import answer, running
 from support.fake_backend import FakeBackend
 from support.naive_sampler import exact_continuations
-
-from paceline.engine.sampler import SamplerSettings
-from paceline.engine.sequence import Request
 
 PROMPT = [0, 1, 2, 0, 1, 2, 3, 0, 1]  # lookup finds "0 1" and drafts from there
 TOKENS = 3  # whose joint distribution is compared
@@ -88,7 +88,7 @@ def test_with_a_fixed_drafter_answers_have_the_models_distribution(drafting):
 
 def test_the_answers_of_a_seed_and_the_next_are_unrelated():
     out, *_ = answers("drawn", PLAIN, SAMPLES)
-    first = {token: 0.0 for token in range(6)}
+    first = dict.fromkeys(range(6), 0.0)
     for tokens, chance in exact_continuations(models()[0].row, PROMPT, 1, PLAIN).items():
         first[tokens[0]] = chance
     pairs = [(a[0], b[0]) for a, b in zip(out[::2], out[1::2], strict=True)]

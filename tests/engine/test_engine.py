@@ -3,9 +3,6 @@
 import threading
 
 import pytest
-from support.driving import CHEAP, FLAT, answer, collect, running
-from support.fake_backend import FakeBackend
-from support.scripted import Failing, Gated
 
 from paceline.engine.controller import Controller
 from paceline.engine.costs import CostModel
@@ -14,6 +11,9 @@ from paceline.engine.engine import Engine, random_seed
 from paceline.engine.sampler import SamplerSettings
 from paceline.engine.sequence import Delta, Finished, Prefilled, Request
 from paceline.errors import ContextOverflowError, EngineError, ModelError
+from support.driving import CHEAP, FLAT, answer, collect, running
+from support.fake_backend import FakeBackend
+from support.scripted import Failing, Gated
 
 PROMPT = [1, 2, 3, 4]
 
@@ -235,7 +235,7 @@ def test_what_was_said_before_a_failure_arrives_before_it():
 def test_a_bug_in_a_backend_becomes_an_error_that_names_it():
     model = Failing(ZeroDivisionError("by nought"), [1])
     with running(model) as engine:
-        with pytest.raises(EngineError, match="ZeroDivisionError.*by nought"):
+        with pytest.raises(EngineError, match=r"ZeroDivisionError.*by nought"):
             answer(engine, Request(PROMPT, 10))
         assert answer(engine, Request(PROMPT, 10)).tokens == plain(PROMPT, 10).tokens
 
@@ -393,9 +393,7 @@ def test_requests_from_many_threads_each_get_their_own_answer():
 def test_requests_are_served_in_the_order_they_came():
     model, order = Gated(), []
     with running(model) as engine:
-        streams = [
-            engine.submit(Request(PROMPT, 3, until=lambda _, i=i: bool(order.append(i)))) for i in range(4)
-        ]
+        streams = [engine.submit(Request(PROMPT, 3, until=lambda _, i=i: bool(order.append(i)))) for i in range(4)]
         model.open()
         for stream in streams:
             collect(stream)

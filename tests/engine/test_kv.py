@@ -3,12 +3,12 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.driving import answer, running
-from support.fake_backend import FakeBackend
 
 from paceline.engine.kv import Slot, SlotTable, common_prefix
 from paceline.engine.sequence import Request
 from paceline.errors import EngineError
+from support.driving import answer, running
+from support.fake_backend import FakeBackend
 
 tokens = st.lists(st.integers(0, 2), max_size=12)
 

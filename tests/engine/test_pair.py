@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 import pytest
-from support.scripted import vocabulary_of
 
 from paceline.engine.pair import compare
+from support.scripted import vocabulary_of
 
 PIECES = [b"a", b"b", b"c", b"d", b"<end>"]
 BASE = vocabulary_of(PIECES, end=4)

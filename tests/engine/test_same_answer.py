@@ -2,12 +2,12 @@
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.driving import answer, running
-from support.fake_backend import FakeBackend
 
 from paceline.engine.costs import CostCurve
 from paceline.engine.sampler import SamplerSettings
 from paceline.engine.sequence import Request
+from support.driving import answer, running
+from support.fake_backend import FakeBackend
 
 SPECULATION = ("auto", "ngram", "draft")
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from support.naive_sampler import naive_distribution
 
 from paceline.engine.sampler import NEAR, Distribution, SamplerSettings, distribution, penalised
 from paceline.errors import EngineError
+from support.naive_sampler import naive_distribution
 
 OFF = SamplerSettings(temperature=1.0, top_k=0, top_p=1.0)
 
@@ -134,7 +134,9 @@ def test_a_penalty_never_makes_a_token_likelier_nor_changes_the_row_it_was_given
 
 @pytest.mark.parametrize("temperature", [0.0, 0.8])
 @pytest.mark.parametrize("bad", [np.nan, np.inf, "nothing"])
-@pytest.mark.parametrize("how", [{}, {"top_k": 0, "top_p": 1.0}, {"top_k": 0}, {"top_k": 0, "top_p": 1.0, "min_p": 0.1}])
+@pytest.mark.parametrize(
+    "how", [{}, {"top_k": 0, "top_p": 1.0}, {"top_k": 0}, {"top_k": 0, "top_p": 1.0, "min_p": 0.1}]
+)
 def test_logits_that_are_no_numbers_are_an_error_and_never_a_token(temperature, bad, how):
     logits = np.zeros(100, np.float32)
     logits[17] = np.nan if bad == "nothing" else bad

@@ -5,12 +5,12 @@ import json
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.driving import answer, running
-from support.fake_backend import FakeBackend
 
 from paceline.engine.sampler import SamplerSettings
 from paceline.engine.sequence import Request
 from paceline.engine.stats import DrafterStats, Stats
+from support.driving import answer, running
+from support.fake_backend import FakeBackend
 
 
 @settings(max_examples=40, deadline=None)

@@ -19,9 +19,7 @@ texts = st.one_of(
     st.lists(st.integers(0, 50), max_size=60),
     # repetitive: a short piece over and over, with a few changes
     st.builds(
-        lambda piece, times, changes: [
-            changes.get(i, token) for i, token in enumerate(piece * times)
-        ],
+        lambda piece, times, changes: [changes.get(i, token) for i, token in enumerate(piece * times)],
         st.lists(st.integers(0, 2), min_size=1, max_size=5),
         st.integers(1, 20),
         st.dictionaries(st.integers(0, 90), st.integers(0, 3), max_size=4),

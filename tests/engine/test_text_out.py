@@ -5,22 +5,23 @@ from itertools import accumulate
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.driving import answer, running
-from support.fake_backend import FakeBackend
-from support.scripted import Scripted, vocabulary_of
 
 from paceline.engine.sequence import Request
 from paceline.errors import InputError
+from support.driving import answer, running
+from support.fake_backend import FakeBackend
+from support.scripted import Scripted, vocabulary_of
 
 BYTES = [bytes([i]) for i in range(256)]
 END = 256
 VOCABULARY = vocabulary_of([*BYTES, b"<end>", b"stop", b" STO", b"P now", "né€".encode()[1:4]], end=END)
 STO, P_NOW = 258, 259
+DOT = ord(".")
 # plain, and drafted: by lookup (the prompt holds the answer) and by a draft model
 WAYS = ("off", "ngram", "draft")
 
 
-def said(script, *, speculation="off", then=ord("."), prompt=None, n_ctx=4096, **request):
+def said(script, *, speculation="off", then=DOT, prompt=None, n_ctx=4096, **request):
     """The answer to the prompt when the model says the script and then, over and over, `then`."""
     prompt = [*script, 10, 10] if prompt is None else prompt
     how = {"prompt": len(prompt), "then": then}
@@ -171,6 +172,13 @@ def test_exactly_as_many_tokens_as_asked_for_also_where_a_draft_would_bring_more
     assert not got.stats.context_full
 
 
+@pytest.mark.parametrize("max_tokens", [1, 2, 3, 9])
+def test_no_more_is_drafted_than_can_be_of_use(max_tokens):
+    """The prompt's pass brings the first token, and every verification one of the target's own."""
+    got = said(tokens_of("abcdefghijklmnopqrstuvwxyz"), speculation="draft", max_tokens=max_tokens)
+    assert got.stats.drafted == got.stats.accepted <= max(0, max_tokens - 2)
+
+
 @pytest.mark.parametrize("speculation", WAYS)
 @pytest.mark.parametrize("room", [1, 2, 3, 10])
 def test_a_full_context_ends_the_answer_with_a_note(speculation, room):
@@ -179,7 +187,9 @@ def test_a_full_context_ends_the_answer_with_a_note(speculation, room):
     got = said(script, speculation=speculation, prompt=prompt, max_tokens=200, n_ctx=len(prompt) + room)
     assert (got.text, got.reason) == ("abcdefghijklmnopqrstuvwxyz"[:room], "length")
     assert got.stats.context_full
-    assert [note for note in got.stats.notes if "full" in note] == [f"the context of {len(prompt) + room} tokens is full"]
+    assert [note for note in got.stats.notes if "full" in note] == [
+        f"the context of {len(prompt) + room} tokens is full"
+    ]
 
 
 def test_asking_for_no_tokens_is_refused():

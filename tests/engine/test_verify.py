@@ -1,4 +1,4 @@
-"""The acceptance rules on hand-made distributions: what comes out has the target's distribution, whatever was drafted."""
+"""The acceptance rules on hand-made distributions: whatever was drafted, what comes out has the target's."""
 
 from collections import Counter
 
@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.chi_square import REFUSED, agreement
 
 from paceline.engine.sampler import Distribution
 from paceline.engine.verify import acceptance, residual, verify
+from support.chi_square import REFUSED, agreement
 
 SAMPLES = 4000
 DRAW = 9  # a stream of randomness that the rules do not use
@@ -52,9 +52,7 @@ def test_as_many_drawn_tokens_stand_as_the_two_distributions_overlap(name):
     target, draft = PAIRS[name]
     overlap = sum(min(target.get(i, 0), draft[i]) for i in draft)
     p, q = made(target), made(draft)
-    stood = [
-        verify([q.choose(seed, 5, DRAW)], [q], lambda i: p, seed, 5).accepted for seed in range(SAMPLES)
-    ]
+    stood = [verify([q.choose(seed, 5, DRAW)], [q], lambda i: p, seed, 5).accepted for seed in range(SAMPLES)]
     assert agreement(stood, {1: overlap, 0: 1 - overlap}) > REFUSED
 
 

@@ -4,8 +4,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from support.fake_backend import FakeBackend
-
 from paceline.engine.backend import Backend
 from paceline.engine.controller import Controller
 from paceline.engine.costs import CostCurve, CostModel
@@ -13,6 +11,7 @@ from paceline.engine.drafters.model import DraftModel
 from paceline.engine.engine import Engine, Stream
 from paceline.engine.sequence import Delta, Finished, Prefilled, Request
 from paceline.engine.stats import Stats
+from support.fake_backend import FakeBackend
 
 FLAT = CostCurve((1, 2, 4, 8, 64), (1.0, 1.001, 1.002, 1.004, 1.01))  # long drafts always pay
 CHEAP = CostCurve((1, 64), (0.01, 0.02))

@@ -14,11 +14,10 @@ def naive_distribution(
 ) -> dict[int, float]:
     """Every token with a positive probability, in llama.cpp's order of steps."""
     scores = {token: float(value) for token, value in enumerate(np.asarray(logits).tolist())}
+    penalty = np.float32(settings.repetition_penalty)  # this one step is in the precision of the logits
     for token in set(recent):
-        if scores[token] > 0:
-            scores[token] /= settings.repetition_penalty
-        else:
-            scores[token] *= settings.repetition_penalty
+        score = np.float32(scores[token])
+        scores[token] = float(score / penalty if score > 0 else score * penalty)
     if allowed is not None:
         scores = {token: scores[token] for token in set(allowed)}
     order = sorted(scores, key=lambda token: (-scores[token], token))

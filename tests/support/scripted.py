@@ -4,10 +4,10 @@ import threading
 from collections.abc import Sequence
 
 import numpy as np
-from support.fake_backend import FakeBackend
 
 from paceline.engine.backend import DecodeAborted, Logits, Span
 from paceline.engine.vocabulary import Vocabulary
+from support.fake_backend import FakeBackend
 
 
 def vocabulary_of(pieces: Sequence[bytes], *, end: int | None = None) -> Vocabulary:
@@ -24,7 +24,7 @@ def vocabulary_of(pieces: Sequence[bytes], *, end: int | None = None) -> Vocabul
 
 
 class Scripted(FakeBackend):
-    """Answers a prompt of `prompt` tokens with the script, whatever the prompt says; after it, over and over, `then`."""
+    """Answers a prompt of `prompt` tokens, whatever it says, with the script and then, over and over, `then`."""
 
     def __init__(
         self, vocabulary: Vocabulary, script: Sequence[int], *, prompt: int, then: int | None = None, **how: object
