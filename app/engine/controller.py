@@ -112,9 +112,10 @@ class Pilot:
                 )
                 if rate > best_rate:
                     best, best_rate = offer.cut(length), rate
+        affordable = self._affordable(limit, stake)
         for drafter in drafters:
-            if drafter.name == "draft" and (self.forced or self._draft_may_pay(limit, best_rate)):
-                offers = drafter.propose(limit, lambda so_far: self._worth_one_more(so_far, limit))
+            if drafter.name == "draft" and affordable and (self.forced or self._draft_may_pay(affordable, best_rate)):
+                offers = drafter.propose(affordable, lambda so_far: self._worth_one_more(so_far, affordable))
                 best = offers[0] if offers else best
                 self._offers += offers
         return best
@@ -135,6 +136,8 @@ class Pilot:
             shared.probing_ms += chosen.milliseconds + max(0.0, milliseconds - shared.costs.at(1))
         if chosen.drafter == "draft":
             self.forecast.observe(FIRST_TOKEN, accepted > 0)
+            if shared.draft_costs is not None:
+                shared.draft_costs.observe(1, chosen.milliseconds / len(chosen.tokens))
         for offer in self._offers:
             drawn = offer.drawn_from is not None
             for i, token in enumerate(offer.tokens[: len(committed)]):
@@ -143,6 +146,14 @@ class Pilot:
                 if not right:
                     break
         self._offers = []
+
+    def _affordable(self, limit: int, stake: float) -> int:
+        """How many tokens the draft model may draft so that losing all of them costs no more than the stake."""
+        draft_costs, costs = self.shared.draft_costs, self.shared.costs
+        if draft_costs is None:
+            return 0
+        one, plain = draft_costs.at(1), costs.at(1)
+        return max((k for k in range(1, limit + 1) if k * one + costs.at(k + 1) - plain <= stake), default=0)
 
     def _draft_may_pay(self, limit: int, rate: float) -> bool:
         """By the learned acceptance it beats the rate, or, seldom, by a hopeful one it would."""

@@ -93,7 +93,9 @@ def test_a_match_with_the_prompt_counts_as_a_copy_and_one_with_the_answer_as_rep
     st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=12), min_size=1, max_size=12),
     st.integers(1, 40),
 )
-def test_proposals_are_pieces_of_the_text_no_longer_than_asked_for_with_an_estimate_for_each_token(portions, limit):
+def test_proposals_go_on_as_the_text_did_once_and_are_no_longer_than_asked_for_with_an_estimate_for_each_token(
+    portions, limit
+):
     drafter, seen = LookupDrafter(), []
     for portion in portions:
         drafter.extend(portion)
@@ -106,7 +108,19 @@ def test_proposals_are_pieces_of_the_text_no_longer_than_asked_for_with_an_estim
             for kind, strength in proposal.buckets:
                 assert kind in PRIORS
                 assert strength in STRENGTHS
-            assert any(seen[i : i + len(tokens)] == tokens for i in range(len(seen)))
+            assert any(continuation(seen, i, len(tokens)) == tokens for i in range(len(seen)))
+
+
+def continuation(seen, start, length):
+    """What follows `start`; where the text ends, what stands there repeats itself."""
+    return [seen[start + i % (len(seen) - start)] for i in range(length)]
+
+
+def test_a_text_that_repeats_itself_is_drafted_beyond_its_end():
+    drafter = LookupDrafter()
+    drafter.extend([9])
+    drafter.extend([1, 2, 3, 1, 2, 3, 1, 2, 3])
+    assert list(drafter.propose(7, lambda _: True)[0].tokens) == [1, 2, 3, 1, 2, 3, 1]
 
 
 @settings(max_examples=100, deadline=None)

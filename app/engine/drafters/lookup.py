@@ -56,6 +56,9 @@ class LookupDrafter:
 
     def _proposal(self, kind: str, strength: int, start: int, limit: int) -> Proposal:
         tokens = self._index.tokens[start : start + limit]
+        period = len(tokens)
+        while 0 < len(tokens) < limit:  # the text ends here: what repeats itself goes on repeating itself
+            tokens.extend(tokens[-period:][: limit - len(tokens)])
         return Proposal(self.name, tokens, [bucket(kind, strength + i) for i in range(len(tokens))])
 
     def _enter(self) -> None:
