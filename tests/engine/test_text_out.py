@@ -155,8 +155,25 @@ def test_the_token_that_ends_an_answer_has_no_text(speculation):
 
 def test_no_draft_reaches_past_the_end_of_generation():
     script = [*tokens_of("abcdef"), END, *tokens_of("hidden, and long")]
-    got = said(script, speculation="ngram", max_tokens=50, prompt=[*script, *tokens_of("abc")])
-    assert 0 < got.stats.drafted <= len("abcdef") + 1
+    prompt = [*script, *tokens_of("abc")]
+    target = Listening(VOCABULARY, script, prompt=len(prompt))
+    with running(target) as engine:
+        got = answer(engine, Request(prompt, max_tokens=50, speculation="ngram"))
+    assert got.stats.drafted > 0
+    drafts = [tokens for tokens in target.heard if len(tokens) < len(prompt)]
+    assert not any(END in tokens[:-1] for tokens in drafts)
+
+
+class Listening(Scripted):
+    """Remembers the tokens of every span."""
+
+    def __init__(self, *arguments, **how):
+        super().__init__(*arguments, **how)
+        self.heard = []
+
+    def decode(self, spans):
+        self.heard += [list(span.tokens) for span in spans]
+        return super().decode(spans)
 
 
 # How much was asked for.
