@@ -20,7 +20,6 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from bench.workloads import WORKLOADS
-
 from paceline import config as configuration
 from paceline import paths
 from paceline.config import Config
