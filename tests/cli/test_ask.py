@@ -1,5 +1,6 @@
 """`paceline ask`: the answer on stdout, all else on stderr, and a clear end whatever happens."""
 
+import errno
 import os
 import re
 from pathlib import Path
