@@ -51,14 +51,15 @@ class LazyGroup(click.Group):
             raise click.exceptions.Exit(ExitCode.BROKEN_PIPE) from error
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=LazyGroup, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
     "--config",
     type=click.Path(path_type=Path, dir_okay=False),
     help="Use this configuration file [env: PACELINE_CONFIG].",
 )
 @click.version_option(version=version("paceline"), prog_name="paceline")
-def cli(config: Path | None) -> None:
+@click.pass_context
+def cli(context: click.Context, config: Path | None) -> None:
     """A private coding assistant on your own machine.
 
     A small model drafts, a large one verifies: you get the large model's own words, sooner.
@@ -67,6 +68,8 @@ def cli(config: Path | None) -> None:
         if not config.exists():
             raise ConfigError(f"there is no configuration file {config}", "check the name, or leave --config out")
         os.environ["PACELINE_CONFIG"] = str(config)
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
 def main() -> NoReturn:

@@ -166,6 +166,13 @@ class _Download:
     def run(self) -> Path:
         try:
             return self._run()
+        except KeyboardInterrupt:
+            self.progress.stop()
+            if self.part.size:
+                self.progress.note(
+                    f"interrupted; {human(self.part.size)} are kept, and the next try goes on from there"
+                )
+            raise
         finally:
             self.part.close()
             if self.part.size == 0:

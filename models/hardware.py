@@ -83,6 +83,13 @@ def detect(store: Path, root: Path = Path("/")) -> Hardware:
     )
 
 
+def busy(seconds: float = 0.2, share: float = 0.3) -> bool:
+    """Whether, over this short while in which we do nothing, others use more than this share of the processor."""
+    import psutil
+
+    return _quiet(lambda: float(psutil.cpu_percent(seconds)), 0.0) > 100 * share
+
+
 def usable_cores(physical: int, allowed: int, quota: float | None) -> int:
     """How many threads llama.cpp gains from, at least 1.
 

@@ -22,6 +22,12 @@ def measured(tmp_path_factory: pytest.TempPathFactory, tiny: TinyModels) -> Path
     return state
 
 
+@pytest.fixture(autouse=True)
+def idle_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever else runs while the tests do, measurements are not doubted for it."""
+    monkeypatch.setattr("paceline.daemon.assembly.busy", lambda: False)
+
+
 @pytest.fixture
 def paceline(tmp_path: Path, tiny: TinyModels, measured: Path) -> CommandLine:
     """The command line in a folder of its own."""

@@ -1,5 +1,7 @@
 """`paceline ask`: one question, one answer, streamed."""
 
+import contextlib
+import queue
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -8,8 +10,13 @@ import click
 from paceline.commands.options import GenerationOptions, generation_options
 from paceline.errors import InputError
 
+PATIENCE = 2.0  # seconds for a cancelled request to end
+
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from paceline.engine.engine import Stream
+    from paceline.engine.sequence import Event
     from paceline.status import Status
 
 
@@ -53,6 +60,23 @@ def command(
         _print(service.chat(messages, overrides(options)), status, service.model, options)
 
 
+def _until_interrupted(stream: "Stream") -> "Iterator[Event]":
+    """The stream's events. Ctrl-C ends it early, but not without its figures; then it goes on to whoever handles it."""
+    from paceline.engine.sequence import Finished
+
+    try:
+        yield from stream
+    except KeyboardInterrupt:
+        stream.cancel()
+        with contextlib.suppress(queue.Empty):
+            event = stream.events.get(timeout=PATIENCE)
+            while not isinstance(event, (Finished, BaseException)):
+                event = stream.events.get(timeout=PATIENCE)
+            if isinstance(event, Finished):
+                yield event
+        raise
+
+
 def _print(stream: "Stream", status: "Status", model: str, options: GenerationOptions) -> None:
     """Write the answer as it comes, or one object at the end."""
     from paceline.commands.session import as_json, report
@@ -61,7 +85,7 @@ def _print(stream: "Stream", status: "Status", model: str, options: GenerationOp
     from paceline.text import ControlFilter
 
     clean, whole = ControlFilter(), []
-    for event in stream:
+    for event in _until_interrupted(stream):
         if isinstance(event, Prefilled):
             status.show(f"reading {event.done} of {event.total} tokens …")
         elif isinstance(event, Delta):

@@ -48,10 +48,12 @@ class Examination:
     def run(self) -> Iterator[Check]:
         """Every check, as soon as it is made. Never raises: what goes wrong is a problem found."""
         yield from _guarded("packages", _packages)
-        yield from _guarded("config", self._read_config)
+        config = list(_guarded("config", self._read_config))
+        yield from config
         yield from _guarded("catalogue", _catalogue)
-        yield from _guarded("store", self._store)
-        yield from _guarded("models", self._models)
+        if config[-1].verdict != "problem":  # otherwise nobody knows which models and which store are meant
+            yield from _guarded("store", self._store)
+            yield from _guarded("models", self._models)
         llama = list(_guarded("llama.cpp", _llama))
         yield from llama
         if llama[-1].verdict == "problem":
@@ -199,7 +201,8 @@ class Examination:
         from paceline.daemon import assembly
 
         assert self._installed is not None
-        curves = assembly.known_costs(self._installed)
+        measured = assembly.known_costs(self._installed)
+        curves = measured.curves
         wanted = {"target"} | ({"draft"} if self._installed.draft else set())
         if wanted - curves.keys():
             missing = " and ".join(sorted(wanted - curves.keys(), reverse=True))
@@ -207,7 +210,11 @@ class Examination:
             yield Check("costs", "warning", found, "paceline setup --measure-only")
         else:
             first, *rest = describe.outlook(curves)
-            yield Check("costs", "ok", f"measured: {first}", details=tuple(rest))
+            if measured.doubt:
+                found = f"measured, but {measured.doubt}: {first}"
+                yield Check("costs", "warning", found, "paceline setup --measure-only", details=tuple(rest))
+            else:
+                yield Check("costs", "ok", f"measured: {first}", details=tuple(rest))
 
     def _self_test(self) -> Iterator[Check]:
         """A few tokens of an answer and of a completion, where the model is made for them."""

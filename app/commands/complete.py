@@ -1,5 +1,6 @@
 """`paceline complete FILE:LINE:COL`: one fill-in-the-middle completion."""
 
+import sys
 from pathlib import Path
 
 import click
@@ -35,7 +36,7 @@ def command(
     LINE and COL count from 1, columns in characters. `-:LINE:COL` takes the text from standard input.
     """
     from paceline.commands.session import as_json, opened, overrides, read_stdin, read_text, report
-    from paceline.console import say
+    from paceline.console import is_terminal, say
     from paceline.prompts.lines import find_position
     from paceline.status import Status
     from paceline.text import strip_controls
@@ -53,9 +54,12 @@ def command(
         else:
             click.echo(strip_controls(done.text), nl=False)
         if options.stats:
+            if not options.as_object and is_terminal(sys.stdout):
+                click.echo()
             report(done.stats)
             before, after = done.prompt.prefix_cut, done.prompt.suffix_cut
-            say(f"context     {before} characters before and {after} after were left out")
+            if before or after:
+                say(f"context     {before} characters before and {after} after were left out")
 
 
 def parse_place(place: str) -> tuple[str, int, int]:

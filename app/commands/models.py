@@ -18,9 +18,12 @@ if TYPE_CHECKING:
 NAME_HELP = "NAME is a pair or model of `paceline models list`, the path of a GGUF, or owner/repository:file.gguf."
 
 
-@click.group()
-def group() -> None:
+@click.group(invoke_without_command=True)
+@click.pass_context
+def group(context: click.Context) -> None:
     """List, fetch, inspect, verify and remove model files."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
 @group.command("list")

@@ -1,11 +1,13 @@
 """What `ask` and `complete` share: opening the engine, reading inputs, reporting figures."""
 
 import json
+import os
+import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from paceline import config as configuration
 from paceline import paths
@@ -65,7 +67,8 @@ def read_text(path: Path) -> str:
         with path.open("rb") as file:
             data = file.read(LARGEST_INPUT + 1)
     except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}", "check the name and its permissions") from error
+        hint = "name the files in it" if path.is_dir() else "check the name and its permissions"
+        raise InputError(f"cannot read {path}: {error.strerror}", hint) from error
     return decode(data, str(path))
 
 
@@ -74,7 +77,16 @@ def read_stdin() -> str | None:
     if sys.stdin is None or sys.stdin.closed or sys.stdin.isatty():
         return None
     data = sys.stdin.buffer.read(LARGEST_INPUT + 1)
+    if not data and _is_pipe(sys.stdin):
+        say("note: nothing came through the pipe")
     return decode(data, "standard input") if data else None
+
+
+def _is_pipe(stream: TextIO) -> bool:
+    try:
+        return stat.S_ISFIFO(os.fstat(stream.fileno()).st_mode)
+    except (OSError, ValueError):  # no descriptor behind it
+        return False
 
 
 def decode(data: bytes, name: str) -> str:
@@ -113,7 +125,8 @@ def as_json(text: str, finish_reason: str, model: str, stats: Stats, **more: Any
 def report(stats: Stats) -> None:
     """The figures for a person, on stderr."""
     read = stats.prompt_tokens - stats.cached_tokens
-    say(f"prompt      {read} tokens in {stats.prompt_ms / 1000:.2f} s ({stats.cached_tokens} more were cached)")
+    cached = f" ({stats.cached_tokens} more were cached)" if stats.cached_tokens else ""
+    say(f"prompt      {read} tokens in {stats.prompt_ms / 1000:.2f} s{cached}")
     say(
         f"answer      {stats.predicted_tokens} tokens in {stats.predicted_ms / 1000:.2f} s, "
         f"{stats.tokens_per_second:.1f} tokens/s"

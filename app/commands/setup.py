@@ -69,7 +69,9 @@ def ensure(config: Config, say: Say, *, offline: bool = False) -> Config:
     files = selection.pair_files(config)
     if files is None:
         say("no models are chosen yet: setting up, once")
-        return set_up(config, say, Wishes(offline=offline))
+        config = set_up(config, say, Wishes(offline=offline))
+        say("Ready.\n")
+        return config
     store = selection.store_of(config)
     if any(store.status(file).state != "ready" for file in files.files):
         selection.fetch(files, config, ProgressBar, offline=offline)
@@ -110,7 +112,7 @@ def set_up(config: Config, say: Say, wishes: Wishes) -> Config:
     measure(installed, say)
     if chosen != config:
         remember_pair(paths.config_file(), chosen.models.pair)
-        say(f"\n{paths.config_file()} names the pair {chosen.models.pair} now")
+        say(f"\nThe pair {chosen.models.pair} is written into {paths.config_file()}")
     return chosen
 
 
@@ -127,32 +129,22 @@ def measure_again(config: Config, say: Say) -> None:
 
 
 def measure(installed: "Installed", say: Say) -> None:
-    """Load and measure each model, keep the curves, and tell what follows from them."""
+    """Load and measure the models, keep the curves, and tell what follows from them."""
     from paceline.commands import describe
     from paceline.daemon import assembly
 
-    say("\nMeasuring what a decode costs on this machine; for large models this takes a minute or two.")
-    if _busy(installed.hardware.usable_cores):
-        say(
-            "warning: other programs keep this machine busy, so the figures will be too high; "
-            "measure again when it is idle: paceline setup --measure-only"
-        )
+    say("\nMeasuring what a decode costs on this machine.")
     with console.share_bar() as bar:
-        curves = assembly.measure_costs(installed, lambda role, share: bar(f"measuring the {role}", share))
-    say(describe.curves(curves))
+        measured = assembly.measure_costs(installed, lambda share: bar("measuring", share))
+    say(describe.curves(measured.curves))
     say("")
-    for line in describe.outlook(curves):
+    for line in describe.outlook(measured.curves):
         say(line)
-
-
-def _busy(cores: int) -> bool:
-    """Whether over the last minute more than half of the cores had something to do, where the system tells."""
-    import os
-
-    try:
-        return os.getloadavg()[0] > cores / 2
-    except (AttributeError, OSError):  # Windows has no such thing
-        return False
+    if measured.doubt:
+        say(
+            f"warning: these figures are provisional: {measured.doubt}. They are taken again by themselves when a "
+            "model is loaded on an idle machine, or with `paceline setup --measure-only`"
+        )
 
 
 # --- choosing ---------------------------------------------------------------------------------------------------------

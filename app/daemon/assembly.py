@@ -1,8 +1,9 @@
 """From model files on the disk to a running engine: plan, load, measure."""
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from paceline import paths
@@ -13,18 +14,22 @@ from paceline.daemon.selection import fetch as fetch
 from paceline.daemon.selection import pair_files as pair_files
 from paceline.daemon.selection import store_of as store_of
 from paceline.engine import llama
+from paceline.engine.backend import Backend
 from paceline.engine.controller import Controller
-from paceline.engine.costs import CostCurve, CostModel, measure
+from paceline.engine.costs import CostCurve, CostModel, Measuring, implausible, measure
 from paceline.engine.drafters.model import DraftModel
 from paceline.engine.engine import Engine
 from paceline.engine.pair import compare
 from paceline.errors import ModelError
 from paceline.models.fit import Plan, plan
 from paceline.models.gguf import Header, read_header
-from paceline.models.hardware import Hardware, detect
-from paceline.plan import Device
+from paceline.models.hardware import Hardware, busy, detect
+from paceline.plan import Device, LoadOptions
 
 Say = Callable[[str], None]
+REPETITIONS = 5
+PATIENCE = 60.0  # seconds; on an idle machine of two cores the 1.5B with its draft takes about 20
+BUSY = "other programs kept the machine busy"
 QUICK = (1, 2, 3, 4, 6, 8, 16, 32)  # sizes measured when a curve is missing and somebody waits for an answer
 
 
@@ -55,7 +60,7 @@ def load(installed: Installed, say: Say, *, speculation: str = "auto") -> Engine
     Raises ModelError, ResourceError. A draft that does not fit the target is left out and `say` gets the reason,
     unless it was asked for by name.
     """
-    measurements = Measurements(paths.state_dir() / "measurements")
+    measurements = _measurements()
     draft = installed.draft
     if speculation in ("off", "ngram"):
         draft = None
@@ -71,54 +76,92 @@ def load(installed: Installed, say: Say, *, speculation: str = "auto") -> Engine
             if reason:
                 say(f"no draft model: {draft.name} does not fit {installed.target.name}: {reason}")
                 draft = None
-        curve = measurements.curve(installed.target, installed.plan.target, llama.build_info())
-        if curve is None:
-            say("measuring what a decode costs on this machine, once")
-            curve = measure(target, repetitions=3, sizes=QUICK, context=64)
-            measurements.store_curve(installed.target, installed.plan.target, llama.build_info(), curve)
-        model, draft_curve = _draft_model(installed, draft, measurements)
+        curve = _curve(lambda: target, installed.target, installed.plan.target, say, QUICK)
+        model, draft_curve = _draft_model(installed, draft)
     except BaseException:
         target.close()
         raise
     return Engine(target, Controller(CostModel(curve), CostModel(draft_curve) if draft_curve else None), model)
 
 
-def measure_costs(installed: Installed, progress: Callable[[str, float], None]) -> dict[str, CostCurve]:
-    """Load each model once, measure its curve thoroughly and keep it: {"target": ..., "draft": ...}."""
-    measurements = Measurements(paths.state_dir() / "measurements")
-    curves: dict[str, CostCurve] = {}
-    for role, path, options in (
-        ("target", installed.target, installed.plan.target),
-        ("draft", installed.draft, installed.plan.draft),
-    ):
-        if path is None or options is None:
-            continue
-        backend = llama.LlamaBackend(path, options)
-        try:
-            curves[role] = measure(backend, repetitions=5, progress=partial(progress, role))
-        finally:
-            backend.close()
-        measurements.store_curve(path, options, llama.build_info(), curves[role])
-    return curves
+@dataclass(frozen=True)
+class Measured:
+    """A pair's cost curves ({"target": ..., "draft": ...}), and why they are to be doubted, or ""."""
+
+    curves: Mapping[str, CostCurve]
+    doubt: str = ""
 
 
-def known_costs(installed: Installed) -> dict[str, CostCurve]:
-    """The curves that were measured for this pair, loaded this way: some of {"target": ..., "draft": ...}."""
-    measurements = Measurements(paths.state_dir() / "measurements")
+def measure_costs(installed: Installed, progress: Callable[[float], None]) -> Measured:
+    """Load both models, measure them in alternation and keep the curves: both or, where it is interrupted, neither.
+
+    Ends early on a machine so slow or busy that more readings would try a person's patience.
+    """
+    disturbed = busy()
+    measuring: dict[str, Measuring] = {}
+    with ExitStack() as opened:
+        for role, path, options in _models(installed):
+            backend = llama.LlamaBackend(path, options)
+            opened.callback(backend.close)
+            measuring[role] = Measuring(backend)
+        began = time.monotonic()
+        for repetition in range(REPETITIONS):
+            for number, each in enumerate(measuring.values(), 1):
+                each.repeat()
+                progress((repetition * len(measuring) + number) / (REPETITIONS * len(measuring)))
+            if time.monotonic() - began > PATIENCE:
+                break
+    curves = {role: each.curve() for role, each in measuring.items()}
+    doubt = _doubt(disturbed, curves["target"], curves.get("draft"))
+    for role, path, options in _models(installed):
+        _measurements().store_curve(path, options, llama.build_info(), curves[role], doubt)
+    progress(1.0)
+    return Measured(curves, doubt)
+
+
+def known_costs(installed: Installed) -> Measured:
+    """What was measured for this pair, loaded this way; a curve that was not is missing."""
     curves: dict[str, CostCurve] = {}
-    for role, path, options in (
-        ("target", installed.target, installed.plan.target),
-        ("draft", installed.draft, installed.plan.draft),
-    ):
-        curve = measurements.curve(path, options, llama.build_info()) if path and options else None
+    doubts: list[str] = []
+    for role, path, options in _models(installed):
+        curve = _measurements().curve(path, options, llama.build_info())
         if curve is not None:
             curves[role] = curve
-    return curves
+            doubts.append(_measurements().doubt(path, options, llama.build_info()))
+    return Measured(curves, next(filter(None, doubts), ""))
+
+
+def _doubt(disturbed: bool, target: CostCurve, draft: CostCurve | None = None) -> str:
+    """Why to measure again; nothing depends on the costs of a toy that answers in less than a millisecond."""
+    return implausible(target, draft) or (BUSY if disturbed and target.at(1) >= 1.0 else "")
+
+
+def _models(installed: Installed) -> Iterator[tuple[str, Path, LoadOptions]]:
+    """(role, file, how to load it) of the models that will be loaded."""
+    yield "target", installed.target, installed.plan.target
+    if installed.draft is not None and installed.plan.draft is not None:
+        yield "draft", installed.draft, installed.plan.draft
+
+
+def _measurements() -> Measurements:
+    return Measurements(paths.state_dir() / "measurements")
+
+
+def _curve(load: Callable[[], Backend], path: Path, options: LoadOptions, say: Say, sizes: Sequence[int]) -> CostCurve:
+    """The curve that is kept; measured now, quickly, where there is none or a doubtful one and the machine is idle."""
+    kept, build = _measurements(), llama.build_info()
+    curve = kept.curve(path, options, build)
+    if curve is None or (kept.doubt(path, options, build) and not busy()):
+        say("measuring what a decode costs on this machine" + (", once" if curve is None else " again, now it is idle"))
+        disturbed = busy()
+        curve = measure(load(), repetitions=3, sizes=sizes, context=64)
+        kept.store_curve(path, options, build, curve, _doubt(disturbed, curve))
+    return curve
 
 
 def vocabulary_fault(target: Path, draft: Path) -> str:
     """Why the draft's tokens are not the target's; "" when they are. Needs no weights. Raises ModelError."""
-    measurements = Measurements(paths.state_dir() / "measurements")
+    measurements = _measurements()
     known = measurements.pair_verdict(target, draft)
     if known is None:
         found = compare(llama.read_vocabulary(target), llama.read_vocabulary(draft))
@@ -137,15 +180,9 @@ def _mismatch(target: llama.LlamaBackend, target_path: Path, draft: Path, measur
     return known
 
 
-def _draft_model(
-    installed: Installed, draft: Path | None, measurements: Measurements
-) -> tuple[DraftModel | None, CostCurve | None]:
+def _draft_model(installed: Installed, draft: Path | None) -> tuple[DraftModel | None, CostCurve | None]:
     options = installed.plan.draft
     if draft is None or options is None:
         return None, None
     model = DraftModel(lambda: llama.LlamaBackend(draft, options))
-    curve = measurements.curve(draft, options, llama.build_info())
-    if curve is None:
-        curve = measure(model.backend, repetitions=3, sizes=(1, 2, 4), context=64)
-        measurements.store_curve(draft, options, llama.build_info(), curve)
-    return model, curve
+    return model, _curve(lambda: model.backend, draft, options, lambda _: None, (1, 2, 4))

@@ -28,9 +28,15 @@ class Measurements:
             return None
         return curve if all(map(math.isfinite, curve.milliseconds)) else None
 
-    def store_curve(self, model: Path, options: LoadOptions, build: str, curve: CostCurve) -> None:
-        """Keep a curve."""
-        self._write(self._curve_name(model, options, build), {"model": model.name, **curve.to_json()})
+    def doubt(self, model: Path, options: LoadOptions, build: str) -> str:
+        """Why the curve that is kept should be measured again, or ""."""
+        said = self._read(self._curve_name(model, options, build)).get("doubt", "")
+        return said if isinstance(said, str) else ""
+
+    def store_curve(self, model: Path, options: LoadOptions, build: str, curve: CostCurve, doubt: str = "") -> None:
+        """Keep a curve, and what makes it doubtful if anything does."""
+        name = self._curve_name(model, options, build)
+        self._write(name, {"model": model.name, "doubt": doubt, **curve.to_json()})
 
     def pair_verdict(self, target: Path, draft: Path) -> str | None:
         """What the comparison of their vocabularies said: "" for a fit, a reason, or None: not compared yet."""
@@ -44,7 +50,8 @@ class Measurements:
 
     def _curve_name(self, model: Path, options: LoadOptions, build: str) -> str:
         how = {key: value for key, value in asdict(options).items() if key != "n_ctx"}
-        return f"curve-{_digest([_identity(model), how, build])}"
+        # not the time: the same file fetched again costs the same
+        return f"curve-{_digest([model.name, model.stat().st_size, how, build])}"
 
     def _read(self, name: str) -> dict[str, Any]:
         try:

@@ -3,7 +3,7 @@
 import math
 import time
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -58,39 +58,66 @@ def _is_positive(number: object) -> bool:
 CAUTIOUS = CostCurve((1, 2, 4, 8, 16, 32), (1.0, 1.9, 3.4, 6.0, 9.5, 18.0))
 
 
-def measure(
-    backend: Backend,
-    *,
-    context: int = 256,
-    repetitions: int = 7,
-    sizes: Sequence[int] = SIZES,
-    progress: Callable[[float], None] = lambda _: None,
-) -> CostCurve:
-    """Time decodes of each size behind `context` tokens, or half the model's context where that is less.
+class Measuring:
+    """Times decodes of each size behind `context` tokens, or half the model's context where that is less.
 
     Sizes are interleaved so that a busy spell hits all of them, and the second best of the repetitions is taken: it is
     what the machine can do, without trusting a single lucky reading.
     """
-    context = min(context, backend.capabilities.n_ctx // 2)
-    sizes = [m for m in sizes if context + m <= backend.capabilities.n_ctx and m <= backend.capabilities.n_batch]
-    n = backend.vocabulary.n_tokens
-    tokens = [(7919 * i + 13) % n for i in range(context + max(sizes))]
-    readings: dict[int, list[float]] = {m: [] for m in sizes}
-    chunk = backend.capabilities.n_batch
-    backend.truncate(0, 0)
-    for start in range(0, context, chunk):
-        backend.decode([Span(0, start, tokens[start : min(start + chunk, context)])])
-    done = 0
-    for _ in range(repetitions):
-        for m in sizes:
+
+    def __init__(self, backend: Backend, *, context: int = 256, sizes: Sequence[int] = SIZES) -> None:
+        capabilities, n = backend.capabilities, backend.vocabulary.n_tokens
+        self._backend = backend
+        self._context = min(context, capabilities.n_ctx // 2)
+        self._sizes = [m for m in sizes if self._context + m <= capabilities.n_ctx and m <= capabilities.n_batch]
+        self._tokens = [(7919 * i + 13) % n for i in range(self._context + max(self._sizes))]
+        self._readings: dict[int, list[float]] = {m: [] for m in self._sizes}
+
+    def repeat(self) -> None:
+        """Read every size once."""
+        backend, context, chunk = self._backend, self._context, self._backend.capabilities.n_batch
+        backend.truncate(0, 0)
+        for start in range(0, context, chunk):
+            backend.decode([Span(0, start, self._tokens[start : min(start + chunk, context)])])
+        for m in self._sizes:
             began = time.perf_counter()
-            backend.decode([Span(0, context, tokens[context : context + m], outputs=m)])
-            readings[m].append((time.perf_counter() - began) * 1000)
+            backend.decode([Span(0, context, self._tokens[context : context + m], outputs=m)])
+            self._readings[m].append((time.perf_counter() - began) * 1000)
             backend.truncate(0, context)
-            done += 1
-            progress(done / (repetitions * len(sizes)))
-    backend.truncate(0, 0)
-    return CostCurve(tuple(sizes), tuple(sorted(readings[m])[min(1, repetitions - 1)] for m in sizes))
+        backend.truncate(0, 0)
+
+    def curve(self) -> CostCurve:
+        """What the readings so far say."""
+        costs = [sorted(readings)[min(1, len(readings) - 1)] for readings in self._readings.values()]
+        return CostCurve(tuple(self._sizes), tuple(costs))
+
+
+def measure(backend: Backend, *, context: int = 256, repetitions: int = 7, sizes: Sequence[int] = SIZES) -> CostCurve:
+    """The curve of one model."""
+    measuring = Measuring(backend, context=context, sizes=sizes)
+    for _ in range(repetitions):
+        measuring.repeat()
+    return measuring.curve()
+
+
+def implausible(target: CostCurve, draft: CostCurve | None = None) -> str:
+    """Why these cannot be the costs of an undisturbed machine; "" where they can.
+
+    More tokens read the same weights, so they cost no less than one and not much more than as many single ones. (A
+    fifth of noise and the cliffs between batch sizes are allowed for; times below a millisecond are all noise.)
+    """
+    if target.at(1) < 1.0:
+        return ""
+    for role, curve in (("target", target), ("draft", draft)):
+        for m in curve.sizes if curve else ():
+            assert curve is not None
+            if curve.at(m) < 0.8 * curve.at(1):
+                return f"{m} tokens of the {role} seemed to cost less than one"
+            if curve.at(m) > 2 * m * curve.at(1):
+                return f"{m} tokens of the {role} seemed to cost more than twice as much as {m} single ones"
+    if draft is not None and draft.at(1) > target.at(1):
+        return "a token of the draft seemed to cost more than one of the target"
+    return ""
 
 
 @dataclass

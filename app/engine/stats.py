@@ -76,11 +76,11 @@ class Stats:
 
     @property
     def speed_up(self) -> float | None:
-        """Over plain decoding on this machine; None where that is not known.
+        """Over plain decoding on this machine; None where that is not known or the answer too short to tell.
 
         The first token comes with the prompt's last logits: n tokens take n - 1 plain decodes.
         """
-        if not (self.plain_ms_per_token and self.predicted_ms > 0 and self.predicted_tokens > 1):
+        if self.predicted_tokens <= ENOUGH or not (self.plain_ms_per_token and self.predicted_ms > 0):
             return None
         return self.plain_ms_per_token * (self.predicted_tokens - 1) / self.predicted_ms
 

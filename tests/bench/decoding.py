@@ -43,7 +43,7 @@ def main() -> None:
     engine = assembly.load(installed, lambda text: print(text, file=sys.stderr), speculation="auto")
     if not options.no_measure:
         engine.close()
-        assembly.measure_costs(installed, lambda role, share: None)
+        assembly.measure_costs(installed, lambda share: None)
         engine = assembly.load(installed, lambda text: print(text, file=sys.stderr), speculation="auto")
     assert not wants_draft or engine.draft is not None, "the mode `draft` needs a draft model"
     costs = engine.controller.costs.curve

@@ -54,7 +54,14 @@ def test_the_installed_command_is_the_same_as_the_module(paceline):
     assert paceline.execute(script).out == paceline.run("--version").out
 
 
-@pytest.mark.parametrize("words", [[], ["nonsense"], ["--nonsense"], ["--config"]])
+@pytest.mark.parametrize("words", [[], ["models"]])
+def test_without_a_command_the_help_is_what_was_asked_for(paceline, words):
+    shown = paceline.run(*words)
+    assert (shown.code, shown.err) == (0, "")
+    assert shown.out.startswith("Usage: paceline")
+
+
+@pytest.mark.parametrize("words", [["nonsense"], ["--nonsense"], ["--config"]])
 def test_a_wrong_command_line_has_exit_code_2_and_says_why(paceline, words):
     wrong = paceline.run(*words)
     assert (wrong.code, wrong.out) == (2, "")

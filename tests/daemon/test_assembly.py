@@ -7,6 +7,7 @@ import pytest
 
 from paceline.config import Config, EngineConfig, ModelsConfig
 from paceline.daemon import assembly
+from paceline.engine.costs import CostCurve
 from paceline.engine.sampler import SamplerSettings
 from paceline.engine.sequence import Finished, Request
 from paceline.errors import ConfigError, ModelError
@@ -82,8 +83,8 @@ def test_what_was_measured_is_what_the_controller_uses(tiny, load, measured, fol
     load(tiny.target, tiny.draft)
     kept = assembly.known_costs(assembly.inspect(tiny.target, tiny.draft, CONFIG))
     engine, _ = load(tiny.target, tiny.draft)
-    assert engine.controller.costs.curve == kept["target"]
-    assert engine.controller.draft_costs.curve == kept["draft"]
+    assert engine.controller.costs.curve == kept.curves["target"]
+    assert engine.controller.draft_costs.curve == kept.curves["draft"]
 
 
 def test_other_settings_are_measured_anew(tiny, load, measured):
@@ -115,17 +116,42 @@ def test_a_folder_that_cannot_be_written_costs_time_and_nothing_else(tiny, load,
 def test_setting_up_measures_more_sizes_and_loading_is_content_with_them(tiny, load, measured):
     progress = []
     installed = assembly.inspect(tiny.target, tiny.draft, CONFIG)
-    assert assembly.known_costs(installed) == {}
-    curves = assembly.measure_costs(installed, lambda role, share: progress.append((role, share)))
+    assert assembly.known_costs(installed) == assembly.Measured({})
+    measured_now = assembly.measure_costs(installed, progress.append)
+    curves = measured_now.curves
     assert set(curves) == {"target", "draft"}
-    assert assembly.known_costs(installed) == curves
+    assert assembly.known_costs(installed) == measured_now
     assert len(curves["target"].sizes) > len(assembly.QUICK)
-    for role in curves:
-        shares = [share for each, share in progress if each == role]
-        assert shares == sorted(shares)
-        assert shares[-1] == 1
+    assert progress == sorted(progress)
+    assert progress[-1] == 1
     load(tiny.target, tiny.draft)
+    assert measured.calls == 0
+
+
+def test_what_was_measured_on_a_busy_machine_is_measured_again_on_an_idle_one(tiny, load, measured, monkeypatch):
+    monkeypatch.setattr(assembly, "busy", lambda: True)
+    monkeypatch.setattr(measured, "function", lambda *_, **__: CostCurve((1, 2), (30.0, 50.0)))
+    load(tiny.target, None)
+    assert "busy" in assembly.known_costs(assembly.inspect(tiny.target, None, CONFIG)).doubt
+    load(tiny.target, None)
+    assert measured.calls == 1, "not while it is busy"
+    monkeypatch.setattr(assembly, "busy", lambda: False)
+    _, said = load(tiny.target, None)
+    assert said == ["measuring what a decode costs on this machine again, now it is idle"]
+    assert assembly.known_costs(assembly.inspect(tiny.target, None, CONFIG)).doubt == ""
+    load(tiny.target, None)
     assert measured.calls == 2
+
+
+def test_an_interrupted_measurement_leaves_nothing_behind(tiny, monkeypatch):
+    installed = assembly.inspect(tiny.target, tiny.draft, CONFIG)
+
+    def interrupt(share):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        assembly.measure_costs(installed, interrupt)
+    assert assembly.known_costs(installed) == assembly.Measured({})
 
 
 def test_the_vocabularies_of_a_pair_are_compared_once(tiny, load, compared):

@@ -84,10 +84,22 @@ def test_another_build_of_llama_cpp_is_measured_anew(folder, model):
 
 def test_another_file_of_the_same_name_is_measured_anew(folder, model):
     Measurements(folder).store_curve(model, OPTIONS, "build", CURVE)
-    kept = model.stat()
-    model.write_bytes(b"others!")  # as long as before
-    os.utime(model, ns=(kept.st_atime_ns, kept.st_mtime_ns + 1))
+    model.write_bytes(model.read_bytes() + b"!")
     assert Measurements(folder).curve(model, OPTIONS, "build") is None
+
+
+def test_the_same_file_fetched_again_costs_the_same(folder, model):
+    Measurements(folder).store_curve(model, OPTIONS, "build", CURVE)
+    os.utime(model, ns=(0, 0))
+    assert Measurements(folder).curve(model, OPTIONS, "build") == CURVE
+
+
+def test_a_doubt_is_kept_with_the_curve_and_goes_with_the_next(folder, model):
+    kept = Measurements(folder)
+    kept.store_curve(model, OPTIONS, "build", CURVE, "a storm")
+    assert kept.doubt(model, OPTIONS, "build") == "a storm"
+    kept.store_curve(model, OPTIONS, "build", CURVE)
+    assert kept.doubt(model, OPTIONS, "build") == ""
 
 
 @pytest.mark.parametrize("verdict", ["", "token 3 is 'a' in the target and 'b' in the draft"])

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from paceline.engine.costs import CAUTIOUS, SIZES, CostCurve, CostModel, measure
+from paceline.engine.costs import CAUTIOUS, SIZES, CostCurve, CostModel, implausible, measure
 from support.fake_backend import FakeBackend
 
 CURVE = CostCurve((1, 2, 4, 8, 16), (10.0, 18.0, 20.0, 36.0, 60.0))
@@ -181,8 +181,22 @@ def test_one_lucky_reading_is_not_believed(monkeypatch):
     assert curve.milliseconds == pytest.approx((40_000.0,))
 
 
-def test_progress_rises_to_one():
-    seen = []
-    measure(FakeBackend(), context=8, repetitions=2, sizes=[1, 2, 3], progress=seen.append)
-    assert seen == sorted(seen)
-    assert seen[-1] == 1.0
+SOUND = CostCurve((1, 2, 4, 16), (30.0, 50.0, 80.0, 150.0))
+
+
+@pytest.mark.parametrize(
+    ("target", "draft", "fault"),
+    [
+        (SOUND, None, ""),
+        (SOUND, CostCurve((1, 2, 24), (20.0, 37.0, 130.0)), ""),
+        (SOUND, CostCurve((1, 2, 24), (203.0, 300.0, 137.0)), "24 tokens of the draft"),
+        (SOUND, CostCurve((1, 2), (31.0, 60.0)), "a token of the draft"),
+        (CostCurve((1, 2, 4), (30.0, 50.0, 20.0)), None, "4 tokens of the target"),
+        (CostCurve((1, 2), (30.0, 130.0)), None, "more than twice"),
+        (CostCurve((1, 2), (0.3, 0.1)), None, ""),  # nothing but noise
+    ],
+)
+def test_costs_that_no_undisturbed_machine_has_are_recognised(target, draft, fault):
+    found = implausible(target, draft)
+    assert fault in found
+    assert bool(found) == bool(fault)
