@@ -1,6 +1,7 @@
 """Where Paceline keeps things, by the rules of each operating system (platformdirs)."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import platformdirs
@@ -22,7 +23,7 @@ def expanded(path: str | Path, what: str = "the path") -> Path:
 
 def config_dir() -> Path:
     """Configuration a person may edit; on Linux `$XDG_CONFIG_HOME/paceline`."""
-    return platformdirs.user_config_path(NAME, appauthor=False)
+    return _of_person(platformdirs.user_config_path)
 
 
 def config_file() -> Path:
@@ -38,14 +39,25 @@ def user_catalogue_file() -> Path:
 
 def data_dir() -> Path:
     """What is expensive to get again: the models; on Linux `$XDG_DATA_HOME/paceline`."""
-    return platformdirs.user_data_path(NAME, appauthor=False)
+    return _of_person(platformdirs.user_data_path)
 
 
 def cache_dir() -> Path:
     """What can be made again: vocabulary fingerprints; on Linux `$XDG_CACHE_HOME/paceline`."""
-    return platformdirs.user_cache_path(NAME, appauthor=False)
+    return _of_person(platformdirs.user_cache_path)
 
 
 def state_dir() -> Path:
     """What was measured on this machine: decode-cost curves; on Linux `$XDG_STATE_HOME/paceline`."""
-    return platformdirs.user_state_path(NAME, appauthor=False)
+    return _of_person(platformdirs.user_state_path)
+
+
+def _of_person(where: Callable[..., Path]) -> Path:
+    """A folder of platformdirs. Raises ConfigError for a user without a home, as containers may have."""
+    try:
+        found = where(NAME, appauthor=False)
+    except RuntimeError as error:
+        raise ConfigError("this user has no home folder", "set HOME, or XDG_CONFIG_HOME and its like") from error
+    if "~" in found.parts:
+        raise ConfigError("this user has no home folder", "set HOME, or XDG_CONFIG_HOME and its like")
+    return found

@@ -1,5 +1,6 @@
 """A transfer's progress for whoever looks at stderr: a bar on a terminal, a few plain lines elsewhere."""
 
+import io
 import sys
 import time
 from collections.abc import Callable
@@ -17,7 +18,7 @@ class ProgressBar:
 
     def __init__(self, label: str, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         self._label = label
-        self._stream = stream or sys.stderr
+        self._stream = stream or sys.stderr or io.StringIO()  # closed before the start: nobody listens
         self._clock = clock
         self._bar: Progress | None = None
         self._task: TaskID | None = None

@@ -1,5 +1,6 @@
 """One line on the terminal that says what is going on, and vanishes when there is something to read."""
 
+import os
 import sys
 from types import TracebackType
 from typing import TextIO
@@ -11,7 +12,8 @@ class Status:
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stderr  # None: started with a closed stderr
         self._shown = False
-        self._live = self._stream is not None and self._stream.isatty()
+        dumb = os.environ.get("TERM") in ("dumb", "unknown")  # such a terminal shows escape sequences as text
+        self._live = self._stream is not None and self._stream.isatty() and not dumb
 
     def __enter__(self) -> "Status":
         """Use as a context: the line is gone at the end."""

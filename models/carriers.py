@@ -86,14 +86,16 @@ def _download(name: str, version: str, folder: Path, timeout: float) -> Path:
     """Have pip put the wheel into the folder; its temporary files lie there too, on the disk that was checked."""
     command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input", "--retries", "2"]
     command += ["download", "--quiet", "--no-deps", "--no-cache-dir", "--only-binary", ":all:"]
-    command += ["--dest", str(folder), f"{name}=={version}"]
+    command += ["--dest", str(folder.absolute()), f"{name}=={version}"]
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONWARNINGS"}
     try:
         done = subprocess.run(
             command,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            env={**os.environ, "TMPDIR": str(folder), "PIP_NO_COLOR": "1"},
+            cwd=folder,  # `python -m` looks for modules in the current folder first, which may be a stranger's
+            env={**environment, "TMPDIR": str(folder), "PIP_NO_COLOR": "1"},
             timeout=timeout,
             check=False,
         )

@@ -19,6 +19,7 @@ __all__ = ["Candidate", "Choice", "MemoryItem", "Plan", "choose", "plan"]
 
 _CONTEXTS: Final = (4096, 8192, 16384, 32768)  # tokens
 _CONTEXT_LEAST: Final = 2048
+_CONTEXT_MINIMUM: Final = 256  # llama.cpp's context grows in steps of this size
 _CONTEXT_ON_CPU: Final = 8192  # a CPU takes minutes to prefill more
 _KV_SHARE: Final = 0.05  # of the memory where it lives
 _SMALLER: Final = "take a smaller pair (`paceline setup` recommends one)"
@@ -118,6 +119,10 @@ def _check(engine: EngineConfig, machine: _Machine) -> None:
     if engine.kv_type != "f16" and not engine.flash_attention:
         raise ConfigError(
             f"engine.kv_type {engine.kv_type} needs flash attention", "set engine.flash_attention = true, or f16"
+        )
+    if 0 < engine.context < _CONTEXT_MINIMUM:
+        raise ConfigError(
+            f"engine.context is {engine.context}, and {_CONTEXT_MINIMUM} is the least", "0 lets memory decide"
         )
     split = engine.tensor_split
     if split and (not all(0 <= share < float("inf") for share in split) or not sum(split)):

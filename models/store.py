@@ -8,6 +8,7 @@ locks are kept apart in `<root>/.locks`.
 import hashlib
 import os
 import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -239,13 +240,26 @@ def make_folder(folder: Path) -> None:
 
 def replace(path: Path, content: bytes) -> None:
     """Write a small file so that after a crash either the old or the new content is there, whole."""
-    draft = _beside(path, ".new")
-    with draft.open("wb") as out:
-        out.write(content)
-        out.flush()
-        os.fsync(out.fileno())
-    draft.replace(path)
+    handle, draft = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".new")  # two writers do not meet
+    try:
+        with os.fdopen(handle, "wb") as out:
+            out.write(content)
+            out.flush()
+            os.fsync(out.fileno())
+        mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask()
+        Path(draft).chmod(mode)
+        Path(draft).replace(path)
+    except BaseException:
+        Path(draft).unlink(missing_ok=True)
+        raise
     sync_folder(path.parent)
+
+
+def _umask() -> int:
+    """The process's umask, which can only be read by setting it."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
 
 
 def sync_folder(folder: Path) -> None:

@@ -72,3 +72,12 @@ def test_the_stream_is_stderr_unless_another_is_named(monkeypatch):
     monkeypatch.setattr(sys, "stderr", terminal)
     Status().show("reading")
     assert visible(terminal.getvalue()) == "reading"
+
+
+@pytest.mark.parametrize("kind", ["dumb", "unknown"])
+def test_a_terminal_that_knows_no_sequences_is_sent_none(monkeypatch, kind):
+    monkeypatch.setenv("TERM", kind)
+    terminal = Terminal()
+    with Status(terminal) as status:
+        status.show("reading")
+    assert terminal.getvalue() == ""

@@ -16,6 +16,7 @@ from paceline.config import Config
 from paceline.console import say
 from paceline.daemon import assembly, selection
 from paceline.daemon.service import Overrides, Service
+from paceline.engine.engine import Engine
 from paceline.engine.stats import Stats
 from paceline.errors import InputError
 from paceline.status import Status
@@ -30,14 +31,17 @@ def opened(status: Status, options: GenerationOptions) -> Iterator[Service]:
 
     config = configuration.load(paths.config_file())
     config = ensure(config, say, offline=options.offline)
-    service = open_service(config, status, options)
+    engine, service, installed = open_service(config, status, options)
     try:
         yield service
+        assembly.review(engine, installed)
     finally:
         service.close()
 
 
-def open_service(config: Config, status: Status, options: GenerationOptions) -> Service:
+def open_service(
+    config: Config, status: Status, options: GenerationOptions
+) -> tuple[Engine, Service, assembly.Installed]:
     """Load the pair that the configuration names; its files are here already, or are fetched."""
     from paceline.progress import ProgressBar
 
@@ -53,7 +57,7 @@ def open_service(config: Config, status: Status, options: GenerationOptions) -> 
     installed = assembly.inspect(found[0], found[1] if len(found) > 1 else None, config)
     engine = assembly.load(installed, tell, speculation=options.speculation or config.engine.speculation)
     status.clear()
-    return Service(engine, config, files.target.id)
+    return engine, Service(engine, config, files.target.id), installed
 
 
 def overrides(options: GenerationOptions) -> Overrides:

@@ -69,7 +69,10 @@ def ensure(config: Config, say: Say, *, offline: bool = False) -> Config:
     files = selection.pair_files(config)
     if files is None:
         say("no models are chosen yet: setting up, once")
-        config = set_up(config, say, Wishes(offline=offline))
+        try:
+            config = set_up(config, say, Wishes(offline=offline))
+        except click.exceptions.Exit as declined:  # fine for `setup`, but here somebody waits for an answer
+            raise click.exceptions.Exit(ExitCode.FAILURE) from declined
         say("Ready.\n")
         return config
     store = selection.store_of(config)

@@ -1,7 +1,9 @@
 """From model files on the disk to a running engine: plan, load, measure."""
 
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +22,7 @@ from paceline.engine.costs import CostCurve, CostModel, Measuring, implausible, 
 from paceline.engine.drafters.model import DraftModel
 from paceline.engine.engine import Engine
 from paceline.engine.pair import compare
-from paceline.errors import ModelError
+from paceline.errors import ModelError, PacelineError
 from paceline.models.fit import Plan, plan
 from paceline.models.gguf import Header, read_header
 from paceline.models.hardware import Hardware, busy, detect
@@ -29,6 +31,8 @@ from paceline.plan import Device, LoadOptions
 Say = Callable[[str], None]
 REPETITIONS = 5
 PATIENCE = 60.0  # seconds; on an idle machine of two cores the 1.5B with its draft takes about 20
+TOY = 1.0  # milliseconds a token: nothing depends on the costs of a model as small as that, and they are mostly noise
+DRIFT = 1.6  # a change of the machine's pace beyond this is worth a new measurement
 BUSY = "other programs kept the machine busy"
 QUICK = (1, 2, 3, 4, 6, 8, 16, 32)  # sizes measured when a curve is missing and somebody waits for an answer
 
@@ -67,7 +71,7 @@ def load(installed: Installed, say: Say, *, speculation: str = "auto") -> Engine
     if speculation == "draft" and draft is None:
         left_out = len(installed.headers) > 1
         say("no draft model: " + ("there is no memory for one" if left_out else "none is set (models.draft)"))
-    target = llama.LlamaBackend(installed.target, installed.plan.target)
+    target = _open(installed.target, installed.plan.target)
     try:
         if draft is not None:
             reason = _mismatch(target, installed.target, draft, measurements)
@@ -77,7 +81,13 @@ def load(installed: Installed, say: Say, *, speculation: str = "auto") -> Engine
                 say(f"no draft model: {draft.name} does not fit {installed.target.name}: {reason}")
                 draft = None
         curve = _curve(lambda: target, installed.target, installed.plan.target, say, QUICK)
-        model, draft_curve = _draft_model(installed, draft)
+        try:
+            model, draft_curve = _draft_model(installed, draft)
+        except PacelineError as error:
+            if speculation == "draft":
+                raise
+            say(f"no draft model: {error.message}")
+            model, draft_curve = None, None
     except BaseException:
         target.close()
         raise
@@ -101,7 +111,7 @@ def measure_costs(installed: Installed, progress: Callable[[float], None]) -> Me
     measuring: dict[str, Measuring] = {}
     with ExitStack() as opened:
         for role, path, options in _models(installed):
-            backend = llama.LlamaBackend(path, options)
+            backend = _open(path, options)
             opened.callback(backend.close)
             measuring[role] = Measuring(backend)
         began = time.monotonic()
@@ -119,6 +129,17 @@ def measure_costs(installed: Installed, progress: Callable[[float], None]) -> Me
     return Measured(curves, doubt)
 
 
+def review(engine: Engine, installed: Installed) -> None:
+    """Doubt the target's curve where decoding has contradicted it: on an idle machine it is then measured again."""
+    drift, path, options = engine.controller.costs.drift, installed.target, installed.plan.target
+    if engine.controller.costs.curve.at(1) < TOY:
+        return
+    kept, build = _measurements(), llama.build_info()
+    if not 1 / DRIFT < drift < DRIFT and not kept.doubt(path, options, build):
+        doubt = f"a token now takes {drift:.1f} times as long as when it was measured"
+        kept.store_curve(path, options, build, engine.controller.costs.curve, doubt)
+
+
 def known_costs(installed: Installed) -> Measured:
     """What was measured for this pair, loaded this way; a curve that was not is missing."""
     curves: dict[str, CostCurve] = {}
@@ -131,9 +152,21 @@ def known_costs(installed: Installed) -> Measured:
     return Measured(curves, next(filter(None, doubts), ""))
 
 
+def _open(path: Path, options: LoadOptions) -> llama.LlamaBackend:
+    """Load in a thread of its own, so that Ctrl-C reaches this one at once and ends the loading."""
+    stop = threading.Event()
+    with ThreadPoolExecutor(1, "paceline-load") as pool:
+        loading = pool.submit(llama.LlamaBackend, path, options, keep_going=lambda: not stop.is_set())
+        try:
+            return loading.result()
+        except BaseException:
+            stop.set()
+            raise
+
+
 def _doubt(disturbed: bool, target: CostCurve, draft: CostCurve | None = None) -> str:
-    """Why to measure again; nothing depends on the costs of a toy that answers in less than a millisecond."""
-    return implausible(target, draft) or (BUSY if disturbed and target.at(1) >= 1.0 else "")
+    """Why to measure again, or ""."""
+    return implausible(target, draft) or (BUSY if disturbed and target.at(1) >= TOY else "")
 
 
 def _models(installed: Installed) -> Iterator[tuple[str, Path, LoadOptions]]:
@@ -184,5 +217,5 @@ def _draft_model(installed: Installed, draft: Path | None) -> tuple[DraftModel |
     options = installed.plan.draft
     if draft is None or options is None:
         return None, None
-    model = DraftModel(lambda: llama.LlamaBackend(draft, options))
+    model = DraftModel(lambda: _open(draft, options))
     return model, _curve(lambda: model.backend, draft, options, lambda _: None, (1, 2, 4))

@@ -57,7 +57,8 @@ class Backend(Protocol):
         """Run the spans in one pass; the rows of logits, in the order of spans and tokens.
 
         The array is a view that the next decode overwrites. Raises DecodeAborted, or EngineError when the cache is
-        full or a position does not follow on; in each case nothing of the spans stays in the cache.
+        full or a position does not follow on; in each case nothing of the spans stays in the cache, and where the
+        model has no `partial_removal` nothing of their sequences.
         """
         ...
 

@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from paceline.engine.backend import Backend, Span
 
+ENOUGH = 30  # decodes that show a lasting change
 SIZES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64)
 
 
@@ -69,6 +70,8 @@ class Measuring:
         capabilities, n = backend.capabilities, backend.vocabulary.n_tokens
         self._backend = backend
         self._context = min(context, capabilities.n_ctx // 2)
+        if not capabilities.partial_removal:  # nothing is drafted for such a model, and its tail cannot be taken back
+            sizes = (1,)
         self._sizes = [m for m in sizes if self._context + m <= capabilities.n_ctx and m <= capabilities.n_batch]
         self._tokens = [(7919 * i + 13) % n for i in range(self._context + max(self._sizes))]
         self._readings: dict[int, list[float]] = {m: [] for m in self._sizes}
@@ -83,7 +86,8 @@ class Measuring:
             began = time.perf_counter()
             backend.decode([Span(0, context, self._tokens[context : context + m], outputs=m)])
             self._readings[m].append((time.perf_counter() - began) * 1000)
-            backend.truncate(0, context)
+            if backend.capabilities.partial_removal:
+                backend.truncate(0, context)
         backend.truncate(0, 0)
 
     def curve(self) -> CostCurve:
@@ -130,6 +134,7 @@ class CostModel:
     curve: CostCurve
     pace: float = 1.0  # now / when measured, over all sizes
     offsets: dict[int, float] = field(default_factory=dict)  # per measured size, relative to curve * pace
+    observed: int = 0  # decodes so far
 
     def at(self, m: int) -> float:
         """Milliseconds that m tokens cost now."""
@@ -137,11 +142,17 @@ class CostModel:
 
     def observe(self, m: int, milliseconds: float) -> None:
         """A decode of m tokens took this long."""
+        self.observed += 1
         ratio = milliseconds / self.at(m)
         step = min(max(ratio, 0.7), 1.4)
         self.pace *= step**0.1
         near = self._nearest(m)
         self.offsets[near] = min(max(self.offsets.get(near, 1.0) * step**0.05, 0.5), 2.0)
+
+    @property
+    def drift(self) -> float:
+        """What one token costs now, over what it cost when measured; 1.0 until enough was seen to tell."""
+        return self.at(1) / self.curve.at(1) if self.observed >= ENOUGH else 1.0
 
     def _nearest(self, m: int) -> int:
         sizes = self.curve.sizes

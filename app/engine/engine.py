@@ -216,11 +216,18 @@ class Engine:
         stats.predicted_ms = (now - first) * 1000
         stats.predicted_tokens = sequence.produced
         stats.usual_plain_ms = self.controller.costs.at(1)
-        self._drop(sequence)
+        self._drop(sequence, whole=reason != "cancelled")
         sequence.events.put(Finished(reason, stats, sequence.tokens[stats.prompt_tokens :]))
 
-    def _drop(self, sequence: Generation) -> None:
+    def _drop(self, sequence: Generation, *, whole: bool) -> None:
+        """Take a sequence out.
+
+        `whole`: it ended between two decodes. Otherwise a model that cannot drop its tail starts anew, as nobody knows
+        how far it came.
+        """
         sequence.close()
+        if not (whole or self._capabilities.partial_removal):
+            sequence.slot.clear()
         self._slots.release(sequence.slot)
         self._scheduler.remove(sequence)
         self._streams.pop(id(sequence), None)
@@ -229,7 +236,7 @@ class Engine:
         """Whatever ran in the failing step is lost; say so to its owners."""
         failure = _as_ours(error)
         for sequence in self._scheduler.running:
-            self._drop(sequence)
+            self._drop(sequence, whole=False)
             sequence.events.put(failure)
 
     def _cancel(self, stream: Stream) -> None:

@@ -39,6 +39,11 @@ class Slot:
             self.backend.truncate(self.seq, length)
             del self.tokens[length:]
 
+    def clear(self) -> None:
+        """Drop everything, which every model can, whatever the cache holds after a failure."""
+        self.backend.truncate(self.seq, 0)
+        self.tokens.clear()
+
     def keep_prefix_of(self, tokens: Sequence[int], *, leave: int = 1) -> int:
         """Cut to the longest common prefix, but leave the last `leave` tokens to be decoded; its length.
 

@@ -3,7 +3,7 @@
 import ctypes
 import os
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,8 +50,15 @@ llama.llama_backend_init()
 class Model:
     """Weights (or the vocabulary alone) in memory."""
 
-    def __init__(self, path: Path, options: LoadOptions, *, vocabulary_only: bool = False) -> None:
-        """Load a GGUF file. Raises ModelError when llama.cpp refuses it."""
+    def __init__(
+        self,
+        path: Path,
+        options: LoadOptions,
+        *,
+        vocabulary_only: bool = False,
+        keep_going: Callable[[], bool] = lambda: True,
+    ) -> None:
+        """Load a GGUF file. Raises ModelError when llama.cpp refuses it, DecodeAborted when `keep_going` says no."""
         params = llama.llama_model_default_params()
         params.n_gpu_layers = options.gpu_layers
         params.main_gpu = options.main_gpu
@@ -60,9 +67,13 @@ class Model:
         if options.tensor_split:
             share = (ctypes.c_float * llama.llama_max_devices())(*options.tensor_split)
             params.tensor_split = share
+        progress = llama.llama_progress_callback(lambda share, _: keep_going())
+        params.progress_callback = progress
         _LOG.complaints.clear()
         self.path = path
         self.handle = llama.llama_model_load_from_file(os.fsencode(path), params)
+        if not self.handle and not keep_going():
+            raise DecodeAborted
         if not self.handle:
             raise ModelError(
                 f"llama.cpp cannot load {path}: {_LOG.first()}",
@@ -80,11 +91,24 @@ class Model:
 class LlamaBackend:
     """A model with a context, as `engine.backend.Backend` asks for it."""
 
-    def __init__(self, path: Path, options: LoadOptions, *, n_seq_max: int = 1) -> None:
-        """Load and create the context. Raises ModelError, ResourceError."""
-        self._model = Model(path, options)
+    def __init__(
+        self, path: Path, options: LoadOptions, *, n_seq_max: int = 1, keep_going: Callable[[], bool] = lambda: True
+    ) -> None:
+        """Load and create the context. Raises ModelError, ResourceError, and DecodeAborted where `keep_going` ends it.
+
+        Python code runs inside llama.cpp meanwhile (its log, `keep_going`), where an exception is lost: so not on the
+        main thread if Ctrl-C is to arrive.
+        """
+        self._model = Model(path, options, keep_going=keep_going)
+        self._refuse_what_cannot_generate()
         self._context = self._create_context(options, n_seq_max)
         self._memory = llama.llama_get_memory(self._context)
+        if not self._memory:
+            self.close()
+            raise ModelError(
+                f"{path} cannot generate text: it has no cache, as embedding models do not",
+                "choose a model made for chat or completion",
+            )
         handle = self._model.handle
         self._capabilities = Capabilities(
             n_ctx=llama.llama_n_ctx(self._context),
@@ -99,6 +123,16 @@ class LlamaBackend:
         self._flag = ctypes.create_string_buffer(2)
         stop = ctypes.cast(ctypes.CDLL(None).strlen, llama.ggml_abort_callback)
         llama.llama_set_abort_callback(self._context, stop, ctypes.cast(self._flag, ctypes.c_void_p))
+
+    def _refuse_what_cannot_generate(self) -> None:
+        """Encoders and embedding models have no cache to generate with, or need an input we do not give them."""
+        handle = self._model.handle
+        if llama.llama_model_has_encoder(handle) or not llama.llama_model_has_decoder(handle):
+            self._model.close()
+            raise ModelError(
+                f"{self._model.path} cannot generate text: it is an encoder or embedding model",
+                "choose a model made for chat or completion",
+            )
 
     def _create_context(self, options: LoadOptions, n_seq_max: int) -> Any:  # noqa: ANN401 - a pointer
         params = llama.llama_context_default_params()
@@ -133,7 +167,10 @@ class LlamaBackend:
         return self._capabilities
 
     def decode(self, spans: Sequence[Span]) -> Logits:
-        """llama_decode of the spans; rows of logits as a view. Raises DecodeAborted, EngineError."""
+        """llama_decode of the spans; rows of logits as a view. Raises DecodeAborted, EngineError.
+
+        After either, a model that cannot drop its tail has lost the sequences of the spans.
+        """
         outputs = self._batch.fill(spans, self._n_vocab)
         for span in spans:  # llama.cpp would refuse it too, but what the cache holds could not be told afterwards
             held = self._held(span.seq)
@@ -149,7 +186,7 @@ class LlamaBackend:
                 raise EngineError("llama.cpp computed no logits")
             return np.ctypeslib.as_array(pointer, (outputs, self._n_vocab))
         for span in spans:  # micro-batches that were done before the failure are still in the cache
-            self.truncate(span.seq, span.start)
+            self.truncate(span.seq, span.start if self._capabilities.partial_removal else 0)
         if code == 2:
             raise DecodeAborted
         if code == 1:

@@ -73,3 +73,13 @@ def test_elsewhere_no_control_sequence_is_written():
     bar.advance(100)
     bar.stop()
     assert "\x1b" not in out.getvalue() and "\r" not in out.getvalue() and "a note\n" in out.getvalue()
+
+
+def test_without_any_stderr_nothing_is_said_and_nothing_fails(monkeypatch, capsys):
+    monkeypatch.setattr("sys.stderr", None)
+    bar = ProgressBar("model")
+    bar.note("the Hub does not answer")
+    bar.start(100, 0)
+    bar.advance(100)
+    bar.stop()
+    assert capsys.readouterr().out == ""

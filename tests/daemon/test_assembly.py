@@ -1,5 +1,9 @@
 """From files to an engine: what is measured once, which draft is used, and what is said when it is not."""
 
+import os
+import signal
+import threading
+import time
 from dataclasses import replace
 
 import msgspec
@@ -7,10 +11,13 @@ import pytest
 
 from paceline.config import Config, EngineConfig, ModelsConfig
 from paceline.daemon import assembly
+from paceline.engine.backend import DecodeAborted
 from paceline.engine.costs import CostCurve
 from paceline.engine.sampler import SamplerSettings
 from paceline.engine.sequence import Finished, Request
 from paceline.errors import ConfigError, ModelError
+from paceline.plan import LoadOptions
+from support.odd_models import write_recurrent_model
 from support.tiny_model import write_tiny_model
 
 CONFIG = Config(engine=EngineConfig(threads=1, context=1024))
@@ -269,3 +276,49 @@ def test_the_store_is_where_the_configuration_says(tmp_path, monkeypatch):
     assert assembly.store_of(Config(models=ModelsConfig(directory="~/big"))).root == tmp_path / "big"
     with pytest.raises(ConfigError, match="~nobody-of-this-name/big"):
         assembly.store_of(Config(models=ModelsConfig(directory="~nobody-of-this-name/big")))
+
+
+def test_ctrl_c_while_a_model_loads_ends_the_loading_and_arrives(monkeypatch, tmp_path):
+    loading, ended = threading.Event(), threading.Event()
+
+    def load(path, options, *, keep_going):
+        loading.set()
+        while keep_going():
+            time.sleep(0.001)
+        ended.set()
+        raise DecodeAborted
+
+    def press():
+        assert loading.wait(20)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(assembly.llama, "LlamaBackend", load)
+    person = threading.Thread(target=press)
+    person.start()
+    with pytest.raises(KeyboardInterrupt):
+        assembly._open(tmp_path / "model.gguf", LoadOptions())
+    person.join()
+    assert ended.is_set()
+
+
+def test_a_draft_that_cannot_be_used_is_left_out_and_the_reason_said(tiny, tmp_path, load):
+    recurrent = write_recurrent_model(tmp_path / "mamba.gguf")
+    engine, said = load(tiny.target, recurrent)
+    assert engine.draft is None
+    assert any("recurrent" in line or "no draft model" in line for line in said)
+    assert answer(engine).stats.predicted_tokens == 30
+
+
+def test_a_curve_that_decoding_contradicts_is_doubted(tiny, load, measured):
+    measured.function = lambda *_, **__: CostCurve((1, 2), (30.0, 50.0))
+    engine, _ = load(tiny.target, None)
+    installed = assembly.inspect(tiny.target, None, CONFIG)
+    assembly.review(engine, installed)
+    assert assembly.known_costs(installed).doubt == "", "nothing was seen yet"
+    for _ in range(60):
+        engine.controller.costs.observe(1, engine.controller.costs.curve.at(1) * 5)
+    assembly.review(engine, installed)
+    assert "times as long" in assembly.known_costs(installed).doubt
+    _, said = load(tiny.target, None)
+    assert measured.calls == 2
+    assert said == ["measuring what a decode costs on this machine again, now it is idle"]

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from paceline.engine.backend import DecodeAborted
 from paceline.engine.drafters.model import DraftModel, ModelDrafter, confidence
 from paceline.engine.sampler import SamplerSettings
 from paceline.engine.sequence import Request
@@ -173,3 +174,20 @@ def test_a_model_that_cannot_drop_tokens_is_closed_again():
     assert backend.closed
     assert not model.loaded
     model.close()
+
+
+def test_a_cancel_while_it_is_being_loaded_stops_its_first_decode():
+    backend = FakeBackend()
+
+    def load():
+        model.abort(True)  # somebody presses Ctrl-C meanwhile
+        return backend
+
+    model = DraftModel(load)
+    made = ModelDrafter(model, PLAIN, shared_noise=False)
+    made.extend(PROMPT)
+    with pytest.raises(DecodeAborted):
+        made.propose(5, lambda _: True)
+    assert backend.decoded == []
+    model.abort(False)
+    assert draft(made).tokens

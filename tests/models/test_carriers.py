@@ -195,3 +195,14 @@ def test_the_wheel_s_own_space_is_counted(index, store):
 def test_a_carrier_of_many_parts_needs_space_for_one_wheel_at_a_time():
     carrier = Carrier(package="p{n}", version="1", member="m", parts=10, part_bytes=100)
     assert carriers.space_needed(carrier, 950) < 950
+
+
+@pytest.mark.parametrize("module", ["pip", "types", "enum"])
+def test_a_module_of_the_current_folder_is_never_run(index, store, tmp_path, monkeypatch, module):
+    elsewhere = tmp_path / "stranger"
+    elsewhere.mkdir()
+    (elsewhere / f"{module}.py").write_text(f"open({str(tmp_path / 'run')!r}, 'w').close()\nraise SystemExit(7)\n")
+    monkeypatch.chdir(elsewhere)
+    file = model(carrier_of(index, CONTENT, 100_000))
+    assert fetch(file, store, options=NOBODY).read_bytes() == CONTENT
+    assert not (tmp_path / "run").exists()

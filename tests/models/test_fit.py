@@ -494,3 +494,9 @@ def test_nothing_to_choose_from_is_an_error() -> None:
 def test_the_guess_of_the_kv_cache_is_never_below_the_qwen_family(billions: float, layers: int, kv_width: int) -> None:
     draft = 24 * 128 * 2 * 2
     assert kv_bytes_estimate(billions * 1e9) >= layers * kv_width * 2 * 2 + draft
+
+
+@pytest.mark.parametrize("context", [1, 70, 255])
+def test_a_context_below_llama_cpp_s_own_step_is_refused(context):
+    with pytest.raises(ConfigError, match=f"engine.context is {context}"):
+        plan(TARGET, None, machine(), (), EngineConfig(context=context))

@@ -2,13 +2,14 @@
 
 import hashlib
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from paceline.errors import ModelError
 from paceline.models.catalogue import ModelFile
-from paceline.models.store import Store, set_aside
+from paceline.models.store import Store, replace, set_aside
 from support.recorder import Recorder
 
 CONTENT = b"GGUF" + bytes(range(256)) * 40
@@ -145,3 +146,15 @@ def test_verifying_what_is_not_there_says_how_to_get_it(store):
     with pytest.raises(ModelError) as caught:
         store.verify(FILE)
     assert "models pull tiny" in caught.value.hint
+
+
+def test_two_who_write_the_same_small_file_do_not_meet(tmp_path):
+    path = tmp_path / "config.toml"
+    path.write_text("old")
+    path.chmod(0o600)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda n: replace(path, bytes([65 + n]) * 1000), range(4)))
+    content = path.read_bytes()
+    assert content == content[:1] * 1000
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert [other.name for other in tmp_path.iterdir()] == ["config.toml"]

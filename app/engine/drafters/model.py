@@ -26,6 +26,7 @@ class DraftModel:
         self._failure: PacelineError | None = None
         self._slots: SlotTable | None = None
         self._backend: Backend | None = None
+        self._aborted = False
 
     @property
     def loaded(self) -> bool:
@@ -43,6 +44,7 @@ class DraftModel:
         if self._backend is None:
             try:
                 self._backend = _able(self._load())
+                self._backend.abort(self._aborted)  # somebody may have cancelled while it was loading
             except PacelineError as failure:
                 self._failure = failure
                 raise
@@ -59,7 +61,8 @@ class DraftModel:
             self._slots.release(slot)
 
     def abort(self, on: bool) -> None:
-        """Stop its running decode too."""
+        """Stop its running decode too, or its first one if it is being loaded."""
+        self._aborted = on
         if self._backend is not None:
             self._backend.abort(on)
 
