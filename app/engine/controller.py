@@ -17,10 +17,10 @@ from paceline.engine.acceptance import AcceptanceTable, Bucket, Forecast
 from paceline.engine.costs import CostModel
 from paceline.engine.drafters.base import NOTHING, Drafter, Proposal
 
-MARGIN = 1.03  # a draft must promise this much more than plain decoding: estimates err, and nobody may get slower
+MARGIN = 1.08  # a draft must promise this much more than plain decoding: estimates err, and nobody may get slower
 LONGEST = 63  # drafted tokens; with the one before them a full verification of 64
-GRANT = 2.0  # plain decodes that a request may lose on drafts before it has won any
-ALLOWANCE = 0.005  # and what is added per plain token
+GRANT = 1.0  # plain decodes that a request may lose on drafts before it has won any
+ALLOWANCE = 0.0025  # and what is added per plain token
 STALL = 1.5  # times the usual cost: more than that is somebody else's doing
 CREDIT = 20.0  # winnings that may be put at stake
 PROBE_SHARE = 0.01  # of the time may go into finding out whether the draft model pays

@@ -177,6 +177,8 @@ def test_measuring_again_changes_nothing_else(home):
 def test_on_a_busy_machine_the_measurement_is_doubted(home, monkeypatch):
     home.tiny_pair()
     home.choose()
+    monkeypatch.setattr("paceline.daemon.assembly.TOY", 0.0)
+    monkeypatch.setattr("paceline.daemon.assembly.implausible", lambda target, draft=None: "")
     for busy in (True, False):
         monkeypatch.setattr("paceline.daemon.assembly.busy", lambda busy=busy: busy)
         out = home.run("setup", "--measure-only").out
@@ -287,7 +289,7 @@ def test_first_use_sets_up_and_leaves_stdout_to_the_answer(home, hub, capsys):
     assert "target ms" in "\n".join(said) and capsys.readouterr().out == ""
 
 
-def test_first_use_that_is_declined_ends_well(home, hub, monkeypatch):
+def test_first_use_that_is_declined_is_no_answer(home, hub, monkeypatch):
     import io
 
     offer(home, hub)
@@ -296,7 +298,7 @@ def test_first_use_that_is_declined_ends_well(home, hub, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.StringIO("n\n"))
     with pytest.raises(click.exceptions.Exit) as ended:
         ensure(configuration.load(home.settings), lambda _: None)
-    assert ended.value.exit_code == 0
+    assert ended.value.exit_code == ExitCode.FAILURE
 
 
 def test_when_all_is_there_nothing_is_done(home):

@@ -191,9 +191,9 @@ def test_offers_that_were_not_taken_are_learned_from_too():
 
 def test_a_token_behind_a_wrong_one_teaches_nothing():
     controller, drafter = Controller(CostModel(FLAT)), Offering()
-    drafter.next = [(4, 0)]
+    drafter.next = [(4, 3)]
     played(controller.pilot(), FLAT, [drafter], right=1)
-    assert set(controller.acceptance.counts) == {("copy", 0), ("copy", 1)}
+    assert set(controller.acceptance.counts) == {("copy", 3), ("copy", 4)}
 
 
 # The stake.
