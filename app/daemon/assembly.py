@@ -11,10 +11,7 @@ from pathlib import Path
 from paceline import paths
 from paceline.config import Config
 from paceline.daemon.measurements import Measurements
-from paceline.daemon.selection import PairFiles as PairFiles
-from paceline.daemon.selection import fetch as fetch
-from paceline.daemon.selection import pair_files as pair_files
-from paceline.daemon.selection import store_of as store_of
+from paceline.daemon.selection import store_of
 from paceline.engine import llama
 from paceline.engine.backend import Backend
 from paceline.engine.controller import Controller
@@ -22,6 +19,7 @@ from paceline.engine.costs import CostCurve, CostModel, Measuring, implausible, 
 from paceline.engine.drafters.model import DraftModel
 from paceline.engine.engine import Engine
 from paceline.engine.pair import compare
+from paceline.engine.vocabulary import Vocabulary
 from paceline.errors import ModelError, PacelineError
 from paceline.models.fit import Plan, plan
 from paceline.models.gguf import Header, read_header
@@ -64,7 +62,6 @@ def load(installed: Installed, say: Say, *, speculation: str = "auto") -> Engine
     Raises ModelError, ResourceError. A draft that does not fit the target is left out and `say` gets the reason,
     unless it was asked for by name.
     """
-    measurements = _measurements()
     draft = installed.draft
     if speculation in ("off", "ngram"):
         draft = None
@@ -74,7 +71,7 @@ def load(installed: Installed, say: Say, *, speculation: str = "auto") -> Engine
     target = _open(installed.target, installed.plan.target)
     try:
         if draft is not None:
-            reason = _mismatch(target, installed.target, draft, measurements)
+            reason = vocabulary_fault(installed.target, draft, target.vocabulary)
             if reason and speculation == "draft":
                 raise ModelError(f"{draft.name} cannot draft for {installed.target.name}: {reason}", "choose a pair")
             if reason:
@@ -184,32 +181,26 @@ def _curve(load: Callable[[], Backend], path: Path, options: LoadOptions, say: S
     """The curve that is kept; measured now, quickly, where there is none or a doubtful one and the machine is idle."""
     kept, build = _measurements(), llama.build_info()
     curve = kept.curve(path, options, build)
-    if curve is None or (kept.doubt(path, options, build) and not busy()):
+    if curve is not None and not kept.doubt(path, options, build):
+        return curve
+    disturbed = busy()
+    if curve is None or not disturbed:
         say("measuring what a decode costs on this machine" + (", once" if curve is None else " again, now it is idle"))
-        disturbed = busy()
         curve = measure(load(), repetitions=3, sizes=sizes, context=64)
         kept.store_curve(path, options, build, curve, _doubt(disturbed, curve))
     return curve
 
 
-def vocabulary_fault(target: Path, draft: Path) -> str:
-    """Why the draft's tokens are not the target's; "" when they are. Needs no weights. Raises ModelError."""
-    measurements = _measurements()
-    known = measurements.pair_verdict(target, draft)
-    if known is None:
-        found = compare(llama.read_vocabulary(target), llama.read_vocabulary(draft))
-        known = found.reason if found else ""
-        measurements.store_pair_verdict(target, draft, known)
-    return known
+def vocabulary_fault(target: Path, draft: Path, loaded: Vocabulary | None = None) -> str:
+    """Why the draft's tokens are not the target's; "" when they are. Compared once per pair of files.
 
-
-def _mismatch(target: llama.LlamaBackend, target_path: Path, draft: Path, measurements: Measurements) -> str:
-    """Why the draft's tokens are not the target's; "" when they are. Compared once per pair of files."""
-    known = measurements.pair_verdict(target_path, draft)
+    Needs no weights; `loaded` is the target's vocabulary where it has been read already. Raises ModelError.
+    """
+    known = _measurements().pair_verdict(target, draft)
     if known is None:
-        found = compare(target.vocabulary, llama.read_vocabulary(draft))
+        found = compare(loaded or llama.read_vocabulary(target), llama.read_vocabulary(draft))
         known = found.reason if found else ""
-        measurements.store_pair_verdict(target_path, draft, known)
+        _measurements().store_pair_verdict(target, draft, known)
     return known
 
 

@@ -1,6 +1,6 @@
 """What a front end can ask for, on top of one engine: chat and completion. Knows prompts; knows no terminal."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from paceline.config import Config, SamplingConfig, Speculation
@@ -123,8 +123,7 @@ def sampler_settings(config: SamplingConfig, temperature: float | None, seed: in
 def gather(stream: Stream) -> tuple[str, Finished]:
     """The whole text of a stream, and how it ended."""
     parts: list[str] = []
-    events: Iterator[object] = iter(stream)
-    for event in events:
+    for event in stream:
         if isinstance(event, Delta):
             parts.append(event.text)
         elif isinstance(event, Finished):

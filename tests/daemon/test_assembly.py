@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from paceline.config import Config, EngineConfig, ModelsConfig
-from paceline.daemon import assembly
+from paceline.daemon import assembly, selection
 from paceline.engine.backend import DecodeAborted
 from paceline.engine.costs import CostCurve
 from paceline.engine.sampler import SamplerSettings
@@ -244,7 +244,7 @@ def test_what_is_no_model_is_refused_before_llama_cpp_sees_it(tiny, monkeypatch,
 
 
 def files(**models):
-    found = assembly.pair_files(Config(models=ModelsConfig(**models)))
+    found = selection.pair_files(Config(models=ModelsConfig(**models)))
     return found and tuple(file.id for file in found.files)
 
 
@@ -272,10 +272,10 @@ def test_files_are_named_by_path_or_catalogue(tiny):
 
 def test_the_store_is_where_the_configuration_says(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert assembly.store_of(Config()).root == tmp_path / "data" / "paceline" / "models"
-    assert assembly.store_of(Config(models=ModelsConfig(directory="~/big"))).root == tmp_path / "big"
+    assert selection.store_of(Config()).root == tmp_path / "data" / "paceline" / "models"
+    assert selection.store_of(Config(models=ModelsConfig(directory="~/big"))).root == tmp_path / "big"
     with pytest.raises(ConfigError, match="~nobody-of-this-name/big"):
-        assembly.store_of(Config(models=ModelsConfig(directory="~nobody-of-this-name/big")))
+        selection.store_of(Config(models=ModelsConfig(directory="~nobody-of-this-name/big")))
 
 
 def test_ctrl_c_while_a_model_loads_ends_the_loading_and_arrives(monkeypatch, tmp_path):
