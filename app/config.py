@@ -45,6 +45,20 @@ class EngineConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     kv_type: KVType = "f16"
     batch: Annotated[int, msgspec.Meta(ge=32, le=4096)] = 512
     speculation: Speculation = "auto"
+    parallel: Annotated[int, msgspec.Meta(ge=1, le=64)] = 8  # requests that are computed at the same time
+    queue: Annotated[int, msgspec.Meta(ge=0, le=4096)] = 64  # requests that may wait; more are refused
+    step_ms: Annotated[float, msgspec.Meta(ge=1, le=10000)] = 100.0  # a step of several requests is kept this short
+    parking_mb: Natural = 1024  # main memory for conversations that had to leave the context
+    url: str = ""  # an OpenAI-compatible server instead of this machine, such as "http://big:8000/v1"
+    model: str = ""  # the model's name there; empty: the first that it lists
+
+
+class DaemonConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The process that holds the models, shared by everything on this machine."""
+
+    idle_minutes: Annotated[float, msgspec.Meta(ge=0)] = 60.0  # without requests it ends; 0: never
+    unload_minutes: Annotated[float, msgspec.Meta(ge=0)] = 20.0  # and drops the models; 0: never before it ends
+    http: str = ""  # "127.0.0.1:8765": also listen there, for other programs; they need the token
 
 
 class SamplingConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -71,6 +85,8 @@ class CompleteConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     max_tokens: Positive = 128
     prefix_tokens: Positive = 1024  # how much of the file before the cursor's line is shown to the model
     suffix_tokens: Natural = 256  # and after it
+    model: Literal["auto", "target", "draft"] = "auto"  # auto: the draft where the target is too slow for the next key
+    latency_ms: Annotated[float, msgspec.Meta(ge=1)] = 1500.0  # for a line: what too slow means
 
 
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -78,6 +94,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     models: ModelsConfig = ModelsConfig()
     engine: EngineConfig = EngineConfig()
+    daemon: DaemonConfig = DaemonConfig()
     sampling: SamplingConfig = SamplingConfig()
     ask: AskConfig = AskConfig()
     complete: CompleteConfig = CompleteConfig()

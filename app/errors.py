@@ -80,5 +80,11 @@ class ResourceError(PacelineError):
     exit_code = ExitCode.RESOURCE
 
 
+class BusyError(PacelineError):
+    """Too many requests wait already; the same one may be sent again a little later."""
+
+    exit_code = ExitCode.RESOURCE
+
+
 class EngineError(PacelineError):
     """llama.cpp refused a call or the engine's bookkeeping does not hold; the request is lost."""

@@ -1,32 +1,37 @@
 """From model files on the disk to a running engine: plan, load, measure."""
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from paceline import paths
 from paceline.config import Config
 from paceline.daemon.measurements import Measurements
+from paceline.daemon.routing import Route, route
 from paceline.daemon.selection import store_of
 from paceline.engine import llama
 from paceline.engine.backend import Backend
 from paceline.engine.controller import Controller
 from paceline.engine.costs import CostCurve, CostModel, Measuring, implausible, measure
 from paceline.engine.drafters.model import DraftModel
-from paceline.engine.engine import Engine
+from paceline.engine.engine import Engine, Limits
 from paceline.engine.pair import compare
+from paceline.engine.turnstile import Turnstile
 from paceline.engine.vocabulary import Vocabulary
-from paceline.errors import ModelError, PacelineError
+from paceline.errors import ModelError, PacelineError, ResourceError
 from paceline.models.fit import Plan, plan
 from paceline.models.gguf import Header, read_header
 from paceline.models.hardware import Hardware, busy, detect
 from paceline.plan import Device, LoadOptions
 
 Say = Callable[[str], None]
+logger = logging.getLogger(__name__)
+LEAST_CONTEXT = 2048  # tokens; below that nothing useful can be asked
 REPETITIONS = 5
 PATIENCE = 60.0  # seconds; on an idle machine of two cores the 1.5B with its draft takes about 20
 TOY = 1.0  # milliseconds a token: nothing depends on the costs of a model as small as that, and they are mostly noise
@@ -57,38 +62,127 @@ def inspect(target: Path, draft: Path | None, config: Config) -> Installed:
 
 
 def load(installed: Installed, say: Say, *, speculation: str = "auto") -> Engine:
-    """Load the target; the draft is loaded when the controller first sees use for it.
+    """An engine for one request after the other; the draft is loaded when the controller first sees use for it.
 
     Raises ModelError, ResourceError. A draft that does not fit the target is left out and `say` gets the reason,
     unless it was asked for by name.
     """
-    draft = installed.draft
+    return _load(installed, say, speculation, Limits(parallel=1, parking=0)).engine
+
+
+def load_shared(installed: Installed, say: Say, config: Config) -> "Shared":
+    """An engine for many requests at a time, and the policy for completions. Raises ModelError, ResourceError."""
+    settings = config.engine
+    limits = Limits(settings.parallel, settings.queue, settings.step_ms, settings.parking_mb << 20)
+    loaded = _load(installed, say, settings.speculation, limits)
+    target, model = loaded.engine, loaded.draft
+    curve = target.controller.draft_costs
+    infills = model is not None and llama.read_vocabulary(model.path).fim() is not None
+    way = route(config.complete, target.controller.costs, curve, infills=infills)
+    return Shared(target, way, lambda: _draft_engine(loaded, limits))
+
+
+@dataclass(frozen=True)
+class Shared:
+    """What a service for many needs."""
+
+    engine: Engine
+    route: Route
+    draft_engine: Callable[[], Engine]  # makes an engine on which the draft answers for itself
+
+
+@dataclass(frozen=True)
+class _Draft:
+    """The draft's file, opened as often as there are uses for it; the weights are in memory once."""
+
+    path: Path
+    options: LoadOptions
+    opened: list[llama.LlamaBackend] = field(default_factory=list)
+
+    def open(self, n_seq_max: int) -> llama.LlamaBackend:
+        """A context on it. Raises ModelError, ResourceError."""
+        weights = self.opened[0].weights if self.opened else None
+        self.opened.append(_open(self.path, self.options, n_seq_max, weights=weights))
+        return self.opened[-1]
+
+
+@dataclass(frozen=True)
+class _Loaded:
+    engine: Engine
+    draft: _Draft | None
+    turnstile: Turnstile
+
+
+def _load(installed: Installed, say: Say, speculation: str, limits: Limits) -> _Loaded:
+    path = installed.draft
     if speculation in ("off", "ngram"):
-        draft = None
-    if speculation == "draft" and draft is None:
+        path = None
+    if speculation == "draft" and path is None:
         left_out = len(installed.headers) > 1
         say("no draft model: " + ("there is no memory for one" if left_out else "none is set (models.draft)"))
-    target = _open(installed.target, installed.plan.target)
+    target, options = _open_smaller(installed, limits.parallel, say)
     try:
-        if draft is not None:
-            reason = vocabulary_fault(installed.target, draft, target.vocabulary)
+        if path is not None:
+            reason = vocabulary_fault(installed.target, path, target.vocabulary)
             if reason and speculation == "draft":
-                raise ModelError(f"{draft.name} cannot draft for {installed.target.name}: {reason}", "choose a pair")
+                raise ModelError(f"{path.name} cannot draft for {installed.target.name}: {reason}", "choose a pair")
             if reason:
-                say(f"no draft model: {draft.name} does not fit {installed.target.name}: {reason}")
-                draft = None
-        curve = _curve(lambda: target, installed.target, installed.plan.target, say, QUICK)
+                say(f"no draft model: {path.name} does not fit {installed.target.name}: {reason}")
+                path = None
+        curve = _curve(lambda: target, installed.target, options, say, QUICK)
+        draft = _Draft(path, installed.plan.draft) if path and installed.plan.draft else None
         try:
-            model, draft_curve = _draft_model(installed, draft)
+            model, draft_curve = _draft_model(draft, limits.parallel)
         except PacelineError as error:
             if speculation == "draft":
                 raise
             say(f"no draft model: {error.message}")
-            model, draft_curve = None, None
+            draft, model, draft_curve = None, None, None
     except BaseException:
         target.close()
         raise
-    return Engine(target, Controller(CostModel(curve), CostModel(draft_curve) if draft_curve else None), model)
+    turnstile = Turnstile()
+    controller = Controller(CostModel(curve), CostModel(draft_curve) if draft_curve else None)
+    return _Loaded(Engine(target, controller, model, limits, turnstile), draft, turnstile)
+
+
+def _draft_engine(loaded: _Loaded, limits: Limits) -> Engine:
+    """The draft as a target of its own. It takes turns with the pair, as both compute on the same processor."""
+    draft, costs = loaded.draft, loaded.engine.controller.draft_costs
+    assert draft is not None and costs is not None, "the route leads to a draft only where there is one"
+    return Engine(draft.open(limits.parallel), Controller(CostModel(costs.curve)), None, limits, loaded.turnstile)
+
+
+def _open_smaller(installed: Installed, n_seq_max: int, say: Say) -> tuple[llama.LlamaBackend, LoadOptions]:
+    """The target as planned or, where memory is short, with less context, then with fewer layers on accelerators."""
+    wanted = installed.plan.target
+    steps = list(_smaller(wanted))
+    for at, options in enumerate(steps):
+        try:
+            backend = _open(installed.target, options, n_seq_max)
+        except ResourceError as error:
+            if at == len(steps) - 1:
+                raise
+            logger.warning("%s", error.message)
+            continue
+        if options != wanted:
+            layers = f" and {options.gpu_layers} layers on accelerators" if wanted.gpu_layers else ""
+            say(f"memory is short: loaded with {options.n_ctx} tokens of context{layers}, not {wanted.n_ctx}")
+        return backend, options
+    raise AssertionError("the last step returns or raises")
+
+
+def _smaller(options: LoadOptions) -> Iterator[LoadOptions]:
+    """The options, and ways to load that need less and less memory."""
+    yield options
+    n_ctx = options.n_ctx
+    while n_ctx // 2 >= LEAST_CONTEXT:
+        n_ctx //= 2
+        yield replace(options, n_ctx=n_ctx)
+    layers = options.gpu_layers
+    while layers:
+        layers //= 2
+        yield replace(options, n_ctx=n_ctx, gpu_layers=layers)
 
 
 @dataclass(frozen=True)
@@ -149,11 +243,19 @@ def known_costs(installed: Installed) -> Measured:
     return Measured(curves, next(filter(None, doubts), ""))
 
 
-def _open(path: Path, options: LoadOptions) -> llama.LlamaBackend:
+def _open(
+    path: Path, options: LoadOptions, n_seq_max: int = 1, *, weights: llama.Model | None = None
+) -> llama.LlamaBackend:
     """Load in a thread of its own, so that Ctrl-C reaches this one at once and ends the loading."""
     stop = threading.Event()
+
+    def load() -> llama.LlamaBackend:
+        return llama.LlamaBackend(
+            path, options, n_seq_max=n_seq_max, keep_going=lambda: not stop.is_set(), weights=weights
+        )
+
     with ThreadPoolExecutor(1, "paceline-load") as pool:
-        loading = pool.submit(llama.LlamaBackend, path, options, keep_going=lambda: not stop.is_set())
+        loading = pool.submit(load)
         try:
             return loading.result()
         except BaseException:
@@ -204,9 +306,8 @@ def vocabulary_fault(target: Path, draft: Path, loaded: Vocabulary | None = None
     return known
 
 
-def _draft_model(installed: Installed, draft: Path | None) -> tuple[DraftModel | None, CostCurve | None]:
-    options = installed.plan.draft
-    if draft is None or options is None:
+def _draft_model(draft: _Draft | None, n_seq_max: int) -> tuple[DraftModel | None, CostCurve | None]:
+    if draft is None:
         return None, None
-    model = DraftModel(lambda: _open(draft, options))
-    return model, _curve(lambda: model.backend, draft, options, lambda _: None, (1, 2, 4))
+    model = DraftModel(lambda: draft.open(n_seq_max))
+    return model, _curve(lambda: model.backend, draft.path, draft.options, lambda _: None, (1, 2, 4))

@@ -1,26 +1,56 @@
-"""What a front end can ask for, on top of one engine: chat and completion. Knows prompts; knows no terminal."""
+"""What a front end can ask for, on top of loaded models: chat, completion, infilling. Knows prompts; knows no wire."""
 
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from paceline.config import Config, SamplingConfig, Speculation
-from paceline.engine.engine import Engine, Stream, random_seed
-from paceline.engine.sampler import SamplerSettings
-from paceline.engine.sequence import Delta, Finished, FinishReason, Request
+from paceline.daemon.routing import TARGET, Completer, Route
+from paceline.engine.engine import Engine, random_seed
+from paceline.engine.grammar import Grammar, GrammarConstraint, GrammarVocabulary
+from paceline.engine.sampler import Constraint, SamplerSettings
+from paceline.engine.sequence import Delta, Finished, FinishReason, Priority, Request
 from paceline.engine.stats import Stats
+from paceline.engine.status import EngineStatus
+from paceline.engine.stream import Sink, Stream
+from paceline.engine.vocabulary import Vocabulary
+from paceline.errors import InputError
+from paceline.prompts import healing
 from paceline.prompts.chat import Message, encode_chat
-from paceline.prompts.fim import Budget, FimPrompt, LineStop, build, finish
-from paceline.prompts.healing import Constraint, VocabularyTrie
+from paceline.prompts.context import Attachment
+from paceline.prompts.fim import Budget, FimPrompt, IndentStop, LineStop, build_between, finish, within_indent
+from paceline.prompts.healing import VocabularyTrie
+from paceline.prompts.lines import find_position
+
+Until = Callable[[str], bool]
 
 
 @dataclass(frozen=True)
 class Overrides:
-    """What one request asks for instead of the configuration."""
+    """What one request asks for instead of the configuration. None: as configured."""
 
     max_tokens: int | None = None
     temperature: float | None = None
     seed: int | None = None
     speculation: Speculation | None = None
+    top_k: int | None = None
+    top_p: float | None = None
+    min_p: float | None = None
+    repetition_penalty: float | None = None
+    repetition_window: int | None = None
+    presence_penalty: float | None = None
+    frequency_penalty: float | None = None
+    logit_bias: tuple[tuple[int, float], ...] = ()
+    draft_length: int | None = None
+    stop: tuple[str, ...] = ()
+    priority: Priority | None = None
+    supersedes: str = ""
+    logprobs: int | None = None
+    prompt_seconds: float | None = None
+    predict_seconds: float | None = None
+    grammar: Grammar | None = None
+    until: Until | None = None  # fed each piece of text; True ends the answer behind it
 
 
 @dataclass(frozen=True)
@@ -33,26 +63,140 @@ class Completion:
     prompt: FimPrompt
 
 
+@dataclass(frozen=True)
+class Infill:
+    """A completion that can be started: its prompt, and how its answer is trimmed."""
+
+    prompt: FimPrompt
+    constraint: Constraint | None
+    until: Until | None
+    single_line: bool
+    n_indent: int
+
+    @property
+    def tokens(self) -> Sequence[int]:
+        """Of the prompt."""
+        return self.prompt.tokens
+
+    @property
+    def prefix_cut(self) -> int:
+        """Characters that were cut from the head."""
+        return self.prompt.prefix_cut
+
+    @property
+    def suffix_cut(self) -> int:
+        """Characters that were cut from the tail."""
+        return self.prompt.suffix_cut
+
+    def finish(self, text: str) -> str:
+        """What to insert at the cursor, given the generated text, the forced beginning included."""
+        if self.n_indent:
+            text = within_indent(text, self.n_indent)
+        return finish(self.prompt, text, single_line=self.single_line)
+
+
 class Service:
     """Chat and completion for one loaded pair."""
 
-    def __init__(self, engine: Engine, config: Config, model: str) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        config: Config,
+        model: str,
+        *,
+        draft_engine: Callable[[], Engine] | None = None,
+        route: Route = TARGET,
+        notes: Sequence[str] = (),
+    ) -> None:
+        """draft_engine: makes, once, an engine on which the draft model answers for itself, where `route` says so."""
         self._engine = engine
+        self._completer = Completer(engine, draft_engine, route)
         self.config = config
-        self._trie: VocabularyTrie | None = None
         self.model = model
+        self.route = route
+        self.notes = tuple(notes)
+        self.loaded_at = time.time()
+        self._tries: dict[int, VocabularyTrie] = {}  # by id of the vocabulary
+        self._grammars = GrammarVocabulary(engine.target.vocabulary)
 
-    def chat(self, messages: Sequence[Message], overrides: Overrides = Overrides()) -> Stream:
-        """Stream an answer. Raises ModelError (no usable template), ContextOverflowError."""
-        vocabulary = self._engine.target.vocabulary
-        prompt = encode_chat(
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The target's tokens."""
+        return self._engine.target.vocabulary
+
+    @property
+    def n_ctx(self) -> int:
+        """Tokens of context, which all requests share."""
+        return self._engine.target.capabilities.n_ctx
+
+    def status(self) -> EngineStatus:
+        """What the engine is doing."""
+        return self._engine.status()
+
+    def encode_chat(self, messages: Sequence[Message], extra: Mapping[str, Any] | None = None) -> list[int]:
+        """A conversation's tokens; `extra`: variables for the template. Raises ModelError: no usable template."""
+        vocabulary = self.vocabulary
+        return encode_chat(
             vocabulary.chat_template,
             messages,
             vocabulary,
             bos=vocabulary.text_of(vocabulary.bos),
             eos=vocabulary.text_of(vocabulary.eos),
+            extra=extra,
         )
-        return self._engine.submit(self._request(prompt, overrides, self.config.ask.max_tokens))
+
+    def chat(self, messages: Sequence[Message], overrides: Overrides = Overrides(), sink: Sink | None = None) -> Stream:
+        """Stream an answer. Raises ModelError (no usable template), ContextOverflowError, BusyError."""
+        return self.generate(self.encode_chat(messages), overrides, sink)
+
+    def generate(
+        self,
+        prompt: Sequence[int],
+        overrides: Overrides = Overrides(),
+        sink: Sink | None = None,
+        *,
+        default_max_tokens: int | None = None,
+    ) -> Stream:
+        """Continue tokens. Raises InputError, ContextOverflowError, BusyError, EngineError."""
+        constraint = None if overrides.grammar is None else GrammarConstraint(overrides.grammar, self._grammars)
+        max_tokens = default_max_tokens or self.config.ask.max_tokens
+        return self._engine.submit(
+            self._request(prompt, overrides, max_tokens, "chat", constraint, overrides.until), sink
+        )
+
+    def prepare_infill(
+        self,
+        prefix: str,
+        suffix: str,
+        *,
+        typed: str = "",
+        extra: Sequence[Attachment] = (),
+        budget: Budget | None = None,
+        single_line: bool = False,
+        n_indent: int = 0,
+        until: Until | None = None,
+    ) -> Infill:
+        """A completion between two texts. typed: what of the middle stands there already.
+
+        extra: other files to show. n_indent: a line that is indented by fewer characters ends the answer.
+        Raises ModelError when the model cannot infill.
+        """
+        vocabulary, settings = self._completer().target.vocabulary, self.config.complete
+        budget = budget or Budget(settings.prefix_tokens, settings.suffix_tokens)
+        prompt = build_between(prefix + typed, suffix, vocabulary, budget, extra)
+        ends = [until] if until else []
+        ends += [LineStop(prompt).feed] if single_line else []
+        ends += [IndentStop(prompt, n_indent).feed] if n_indent else []
+        constraint = healing.Constraint(self._trie(vocabulary), prompt.forced) if prompt.forced else None
+        return Infill(prompt, constraint, _any_of(ends), single_line, n_indent)
+
+    def start_infill(self, infill: Infill, overrides: Overrides = Overrides(), sink: Sink | None = None) -> Stream:
+        """Generate the middle. Raises InputError, ContextOverflowError, BusyError, EngineError."""
+        if overrides.grammar is not None:
+            raise InputError("a grammar cannot be used for infilling", "leave out grammar and json_schema")
+        max_tokens = self.config.complete.max_tokens
+        request = self._request(infill.tokens, overrides, max_tokens, "completion", infill.constraint, infill.until)
+        return self._completer().submit(request, sink)
 
     def complete(
         self,
@@ -63,59 +207,72 @@ class Service:
         single_line: bool = False,
         overrides: Overrides = Overrides(),
     ) -> Completion:
-        """One completion at a position (1-based, columns in characters).
+        """One completion at a position (1-based, columns in characters); waits for it.
 
         Raises InputError (position outside the document), ModelError (the model cannot infill).
         """
-        vocabulary, settings = self._engine.target.vocabulary, self.config.complete
-        prompt = build(document, line, column, vocabulary, Budget(settings.prefix_tokens, settings.suffix_tokens))
-        if self._trie is None and prompt.forced:
-            self._trie = VocabularyTrie(vocabulary.pieces)
-        stop = LineStop(prompt)
-        request = self._request(
-            prompt.tokens,
-            overrides,
-            settings.max_tokens,
-            constraint=Constraint(self._trie, prompt.forced) if self._trie and prompt.forced else None,
-            until=stop.feed if single_line else None,
-        )
-        text, end = gather(self._engine.submit(request))
-        return Completion(finish(prompt, text, single_line=single_line), end.reason, end.stats, prompt)
+        _, cursor = find_position(document, line, column)
+        infill = self.prepare_infill(document[:cursor], document[cursor:], single_line=single_line)
+        text, end = gather(self.start_infill(infill, overrides))
+        return Completion(infill.finish(text), end.reason, end.stats, infill.prompt)
 
     def close(self) -> None:
         """Free the models."""
+        if self._completer.made is not None and self._completer.made is not self._engine:
+            self._completer.made.close()
         self._engine.close()
+
+    def _trie(self, vocabulary: Vocabulary) -> VocabularyTrie:
+        found = self._tries.get(id(vocabulary))
+        if found is None:
+            found = self._tries[id(vocabulary)] = VocabularyTrie(vocabulary.pieces)
+        return found
 
     def _request(
         self,
         prompt: Sequence[int],
         overrides: Overrides,
         max_tokens: int,
-        *,
-        constraint: Constraint | None = None,
-        until: Callable[[str], bool] | None = None,
+        priority: Priority,
+        constraint: Constraint | None,
+        until: Until | None,
     ) -> Request:
         seed = random_seed() if overrides.seed is None else overrides.seed
         return Request(
             prompt=prompt,
             max_tokens=overrides.max_tokens or max_tokens,
-            sampler=sampler_settings(self.config.sampling, overrides.temperature, seed),
+            sampler=sampler_settings(self.config.sampling, overrides, seed),
             seeded=overrides.seed is not None,
+            stop=overrides.stop,
             speculation=overrides.speculation or self.config.engine.speculation,
             constraint=constraint,
             until=until,
+            draft_length=overrides.draft_length,
+            priority=overrides.priority or priority,
+            supersedes=overrides.supersedes,
+            logprobs=overrides.logprobs,
+            prompt_seconds=overrides.prompt_seconds,
+            predict_seconds=overrides.predict_seconds,
         )
 
 
-def sampler_settings(config: SamplingConfig, temperature: float | None, seed: int) -> SamplerSettings:
+def sampler_settings(config: SamplingConfig, overrides: Overrides, seed: int) -> SamplerSettings:
     """The engine's settings from the configuration and what one request changes."""
+
+    def pick(name: str, configured: Any) -> Any:  # noqa: ANN401 - each has its own kind
+        wanted = getattr(overrides, name)
+        return configured if wanted is None else wanted
+
     return SamplerSettings(
-        temperature=config.temperature if temperature is None else temperature,
-        top_k=config.top_k,
-        top_p=config.top_p,
-        min_p=config.min_p,
-        repetition_penalty=config.repetition_penalty,
-        repetition_window=config.repetition_window,
+        temperature=pick("temperature", config.temperature),
+        top_k=pick("top_k", config.top_k),
+        top_p=pick("top_p", config.top_p),
+        min_p=pick("min_p", config.min_p),
+        repetition_penalty=pick("repetition_penalty", config.repetition_penalty),
+        repetition_window=pick("repetition_window", config.repetition_window),
+        presence_penalty=pick("presence_penalty", 0.0),
+        frequency_penalty=pick("frequency_penalty", 0.0),
+        logit_bias=overrides.logit_bias,
         seed=seed,
     )
 
@@ -129,3 +286,10 @@ def gather(stream: Stream) -> tuple[str, Finished]:
         elif isinstance(event, Finished):
             return "".join(parts), event
     raise AssertionError("a stream ends with Finished or an exception")
+
+
+def _any_of(ends: Sequence[Until]) -> Until | None:
+    """Says yes when one of them does; each is fed everything."""
+    if not ends:
+        return None
+    return lambda text: sum(end(text) for end in ends) > 0

@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Protocol
 
 from paceline.engine.backend import Backend, Span
 
@@ -122,6 +123,39 @@ def implausible(target: CostCurve, draft: CostCurve | None = None) -> str:
     if draft is not None and draft.at(1) > target.at(1):
         return "a token of the draft seemed to cost more than one of the target"
     return ""
+
+
+class Costs(Protocol):
+    """What a decode of m tokens costs."""
+
+    def at(self, m: int) -> float:
+        """Milliseconds."""
+        ...
+
+
+@dataclass(frozen=True)
+class SharedCosts:
+    """What a round costs its request in a step that others share: its part of the plain step, and what its draft adds.
+
+    With `base` tokens of others in the batch, for `others` of them: at(1) = t(base + 1) / (others + 1), and
+    at(m) = at(1) + t(base + m) - t(base + 1). Alone, that is t(m). A draft then raises the tokens per second of all
+    together just when it raises those of this request: (E - 1) at(1) > at(k + 1) - at(1) says the same as
+    (others + E) / t(base + k + 1) > (others + 1) / t(base + 1).
+    """
+
+    whole: Costs
+    base: int
+    others: int
+
+    def at(self, m: int) -> float:
+        """Milliseconds."""
+        plain = self.whole.at(self.base + 1)
+        return plain / (self.others + 1) + self.whole.at(self.base + m) - plain
+
+    def of_step(self, milliseconds: float) -> float:
+        """The request's part of a step that took so long."""
+        plain = self.whole.at(self.base + 1)
+        return plain / (self.others + 1) + milliseconds - plain
 
 
 @dataclass

@@ -1,72 +1,100 @@
-"""The engine: one thread, one step after the other. schedule -> decode -> commit."""
+"""The engine: one thread, one step after the other. admit -> schedule -> decode -> commit."""
 
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from queue import SimpleQueue
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from paceline.engine.backend import Backend, DecodeAborted
 from paceline.engine.controller import Controller
-from paceline.engine.drafters import Drafter
-from paceline.engine.drafters.lookup import LookupDrafter
-from paceline.engine.drafters.model import DraftModel, ModelDrafter
+from paceline.engine.costs import SharedCosts
+from paceline.engine.drafters.model import DraftModel
+from paceline.engine.drafters.team import Team
 from paceline.engine.kv import SlotTable
-from paceline.engine.scheduler import Scheduler
-from paceline.engine.sequence import Delta, Event, Finished, FinishReason, Generation, Prefilled, Request
+from paceline.engine.scheduler import Scheduler, Turn
+from paceline.engine.sequence import RANKS, Finished, FinishReason, Generation, Request
+from paceline.engine.speculate import Prefill, Round
 from paceline.engine.stats import Stats
-from paceline.errors import ContextOverflowError, EngineError, InputError, PacelineError
+from paceline.engine.status import EngineStatus, SlotStatus
+from paceline.engine.stream import Sink, Stream
+from paceline.engine.turnstile import Turnstile
+from paceline.errors import BusyError, ContextOverflowError, EngineError, InputError, PacelineError
+
+Work = Prefill | Round
+HEADROOM = 64  # tokens of an answer that must have room before its request is let in beside others
+INTERRUPTIONS = 2  # times in a row that a prompt's chunk is stopped for somebody more urgent
+AGEING = 20.0  # seconds of waiting that make a request one class more urgent, up to a chat's
 
 
-@dataclass(eq=False)
-class Stream:
-    """A submitted request as its owner sees it: an iterator of events that can be cancelled."""
+@dataclass(frozen=True)
+class Limits:
+    """What an engine allows itself."""
 
-    request: Request
-    cancel_in: Callable[["Stream"], None]
-    events: "SimpleQueue[Event]" = field(default_factory=SimpleQueue)
-    cancelled: bool = False
-
-    def __iter__(self) -> Iterator[Prefilled | Delta | Finished]:
-        """Events up to and including Finished. Raises what went wrong. Leaving early cancels."""
-        over = False
-        try:
-            while not over:
-                event = self.events.get()
-                over = isinstance(event, (Finished, BaseException))
-                if isinstance(event, BaseException):
-                    raise event
-                yield event
-        finally:
-            if not over:
-                self.cancel()
-
-    def cancel(self) -> None:
-        """Stop computing, within the running decode."""
-        self.cancel_in(self)
+    parallel: int = 8  # requests in one step
+    queue: int = 64  # requests that may wait
+    step_ms: float = 100.0  # for a step whose end somebody waits for
+    parking: int = 1 << 30  # bytes of main memory for conversations that had to leave the cache
 
 
 class Engine:
     """Generates for one target and, where it pays, its drafters. `submit` from any thread."""
 
-    def __init__(self, target: Backend, controller: Controller, draft: DraftModel | None = None) -> None:
+    def __init__(
+        self,
+        target: Backend,
+        controller: Controller,
+        draft: DraftModel | None = None,
+        limits: Limits = Limits(),
+        turnstile: Turnstile | None = None,
+    ) -> None:
+        """turnstile: shared with engines that compute on the same processor."""
         self.target = target
         self.controller = controller
         self.draft = draft
+        self.limits = limits
         self._capabilities = target.capabilities
-        self._slots = SlotTable(target)
-        self._scheduler = Scheduler(self._capabilities.n_batch)
-        self._waiting: deque[Stream] = deque()
-        self._streams: dict[int, Stream] = {}  # by id of the running sequence
+        self._parallel = min(limits.parallel, target.capabilities.n_seq_max)
+        self._slots = SlotTable(target, parking=limits.parking)
+        self._scheduler = Scheduler(self._capabilities.n_batch, controller.costs, limits.step_ms)
+        self._team = Team(target, controller, draft)
+        self._turnstile = turnstile or Turnstile()
+        self._waiting: list[Stream] = []
+        self._streams: dict[Generation, Stream] = {}  # of the running ones
+        self._flying: list[Turn] = []  # in the decode that runs, or is being prepared
+        self._arrivals = 0
         self._changed = threading.Condition()
         self._closing = False
         self._thread: threading.Thread | None = None
 
-    def submit(self, request: Request) -> Stream:
-        """Queue a request. Raises InputError, ContextOverflowError, EngineError."""
+    def submit(self, request: Request, sink: Sink | None = None) -> Stream:
+        """Queue a request. `sink` gets its events on the engine's thread; without one the stream is iterated.
+
+        Raises InputError, ContextOverflowError, BusyError, EngineError.
+        """
+        self._check(request)
+        with self._changed:
+            if self._closing:
+                raise EngineError("the engine is closed")
+            if request.supersedes:
+                for older in [*self._waiting, *self._streams.values()]:
+                    if older.request.supersedes == request.supersedes:
+                        self._cancel(older, "superseded")
+            if len(self._waiting) >= max(1, self.limits.queue):
+                raise BusyError(f"{len(self._waiting)} requests are waiting already", "try again a little later")
+            self._arrivals += 1
+            stream = Stream(request, self._cancel, self._arrivals, sink)
+            self._waiting.append(stream)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._loop, name="paceline-engine", daemon=True)
+                self._thread.start()
+            if self._interrupts(RANKS[request.priority]):
+                self._abort(True)
+            self._changed.notify()
+        return stream
+
+    def _check(self, request: Request) -> None:
         if not request.prompt:
             raise EngineError("the prompt is empty")
         if request.max_tokens < 1:
@@ -76,32 +104,21 @@ class Engine:
             raise ContextOverflowError(
                 len(request.prompt), room, "shorten it, or raise engine.context in the configuration"
             )
-        stream = Stream(request, self._cancel)
-        with self._changed:
-            if self._closing:
-                raise EngineError("the engine is closed")
-            self._waiting.append(stream)
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._loop, name="paceline-engine", daemon=True)
-                self._thread.start()
-            self._changed.notify()
-        return stream
 
     def step(self) -> bool:
-        """One decode for everybody whose turn it is. False: there was nothing to do. Raises EngineError."""
+        """One decode for everybody whose turn it is. False: there was nothing to do. Raises DecodeAborted."""
         self._admit()
-        work = self._scheduler.next()
-        if not work:
+        turns = self._turns()
+        if not turns:
             return False
-        began = time.perf_counter()
-        rows = self.target.decode([each.span for each in work])
-        milliseconds = (time.perf_counter() - began) * 1000
-        for each in work:
-            outputs = each.span.outputs
-            each.commit(rows[:outputs], milliseconds)
-            rows = rows[outputs:]
-            if each.sequence.finished:
-                self._finish(each.sequence, each.sequence.finished)
+        with self._changed:
+            self._flying = turns
+            if any(self._streams[turn.sequence].cancelled for turn in turns):
+                return True  # the next turn takes it out
+        try:
+            self._run(self._prepare(turns))
+        finally:
+            self._flying = []
         return True
 
     def close(self) -> None:
@@ -112,9 +129,24 @@ class Engine:
             self._changed.notify()
         if self._thread is not None:
             self._thread.join()
+        else:
+            with self._changed:
+                self._reap()
+        self.target.close()
         if self.draft is not None:
             self.draft.close()
-        self.target.close()
+
+    def status(self) -> EngineStatus:
+        """What it is doing, for people and for tools. From any thread."""
+        with self._changed:
+            by_slot = {sequence.slot: sequence for sequence in self._scheduler.running}
+            slots = tuple(SlotStatus.of(slot, by_slot.get(slot)) for slot in self._slots.slots)
+            cells, lot = self._slots.cells, self._slots.lot
+            return EngineStatus(
+                slots, len(by_slot), len(self._waiting), cells.used, cells.size, len(lot), lot.bytes, self._parallel
+            )
+
+    # --- the engine's thread ------------------------------------------------------------------------------------------
 
     def _loop(self) -> None:
         while True:
@@ -125,89 +157,151 @@ class Engine:
                 if self._closing:
                     return
             try:
-                self.step()
+                with self._turnstile:
+                    self.step()
             except DecodeAborted:
-                continue  # somebody was cancelled: the next turn takes them out
-            except Exception as error:  # the thread must outlive a failed request
-                self._fail(error)
+                continue  # somebody was cancelled, or somebody more urgent came
+            except Exception as error:  # the thread must outlive whatever went wrong
+                for sequence in self._scheduler.running:
+                    self._fail(sequence, error)
 
     def _admit(self) -> None:
-        """Give a waiting request its sequence; one at a time for now."""
-        with self._changed:
-            if self._scheduler.running or not self._waiting:
-                return
-            stream = self._waiting.popleft()
-        try:
-            self._start(stream)
-        except Exception as error:  # whatever it is, its owner waits for an answer
-            stream.events.put(_as_ours(error))
+        """Give those who wait a sequence, the most urgent first; less urgent ones make way for them."""
+        while True:
+            with self._changed:
+                if not self._waiting:
+                    return
+                stream = min(self._waiting, key=lambda each: (self._rank(each), each.number))
+                running = self._scheduler.running
+                if running and not self._fits(stream):
+                    if running[-1].rank <= RANKS[stream.request.priority]:
+                        return
+                    self._preempt(running[-1])
+                    continue
+                self._waiting.remove(stream)
+            try:
+                self._start(stream)
+            except Exception as error:  # whatever it is, its owner waits for an answer
+                stream.send(_as_ours(error))
+
+    def _rank(self, stream: Stream) -> int:
+        """Its class, or a better one if it has waited long."""
+        rank, waited = RANKS[stream.request.priority], time.monotonic() - stream.arrived
+        return rank if rank <= RANKS["chat"] else max(RANKS["chat"], rank - int(waited / AGEING))
+
+    def _fits(self, stream: Stream) -> bool:
+        """Whether it can run beside those that do, without one of them having to leave soon."""
+        request, known = stream.request, stream.sequence
+        tokens = len(request.prompt) if known is None else len(known.tokens)
+        needed = tokens + min(request.max_tokens, HEADROOM)
+        return len(self._scheduler.running) < self._parallel and needed <= self._slots.available
 
     def _start(self, stream: Stream) -> None:
-        request = stream.request
-        stats = Stats(prompt_tokens=len(request.prompt))
-        slot, stats.cached_tokens = self._slots.acquire(request.prompt)
+        """Let a request run, for the first time or again."""
+        request, sequence = stream.request, stream.sequence
+        stats = Stats(prompt_tokens=len(request.prompt)) if sequence is None else sequence.stats
+        slot, same = self._slots.acquire(request.prompt if sequence is None else sequence.tokens)
         try:
-            sequence = Generation(
-                request,
-                self.target.vocabulary,
-                slot,
-                self._drafters(request, stats),
-                self.controller.pilot(forced=request.speculation in ("ngram", "draft")),
-                stats,
-                self._capabilities.n_ctx,
-                stream.events,
-            )
+            if sequence is None:
+                stats.cached_tokens = same
+                stats.queued_ms = (time.monotonic() - stream.arrived) * 1000
+                pilot = self.controller.pilot(forced=request.speculation in ("ngram", "draft"))
+                drafters, vocabulary = self._team.drafters(request, stats), self.target.vocabulary
+                n_ctx, number = self._capabilities.n_ctx, stream.number
+                sequence = Generation(request, vocabulary, drafters, pilot, stats, n_ctx, stream.send, number)
         except BaseException:  # the request is bad; the slot is not
             self._slots.release(slot)
             raise
         with self._changed:
-            self._streams[id(sequence)] = stream
+            sequence.slot, stream.sequence = slot, sequence
+            self._streams[sequence] = stream
             self._scheduler.add(sequence)
-            if stream.cancelled:  # in the meantime, when it was neither waiting nor running
-                self._abort(True)
 
-    def _drafters(self, request: Request, stats: Stats) -> list[Drafter]:
-        """The drafters that may serve this request, fed with its prompt. Why one is missing goes into the notes."""
-        wanted = request.speculation
-        if wanted == "off":
-            return []
-        if not self._capabilities.partial_removal:
-            stats.notes.append("no speculation: this model's memory cannot drop rejected tokens (recurrent or hybrid)")
-            return []
-        drafters: list[Drafter] = []
-        if wanted in ("auto", "ngram"):
-            drafters.append(LookupDrafter())
-        if wanted in ("auto", "draft"):
-            reason = self._why_no_draft(wanted == "draft")
-            if reason:
-                stats.notes.append(reason)
-            elif self.draft is not None:
-                drafters.append(
-                    ModelDrafter(
-                        self.draft,
-                        request.sampler,
-                        shared_noise=request.seeded,
-                        n_tokens=self.target.vocabulary.n_tokens,
-                    )
-                )
-        for drafter in drafters:
-            drafter.extend(request.prompt)
-        return drafters
+    def _turns(self) -> list[Turn]:
+        """Who runs in this step. Where the cache is full, those at rest leave it, then the last of those that run."""
+        n_batch, slots = self._capabilities.n_batch, self._slots
+        while True:
+            turns = self._scheduler.next(slots.room(n_batch))
+            running = self._scheduler.running
+            if turns or not running:
+                return turns
+            if len(running) == 1:
+                raise EngineError("the model's cache has no room for another token", "raise engine.context")
+            with self._changed:
+                self._preempt(running[-1])
 
-    def _why_no_draft(self, forced: bool) -> str:
-        """Empty when the draft model may be used."""
-        if self.draft is None:
-            return "no draft model is set" if forced else ""
-        if forced:
-            return ""
-        perfect = self.controller.draft_outlook(1.0)
-        hopeful = self.controller.draft_outlook(0.9)
-        if hopeful > 1.0:
-            return ""
-        return (
-            f"draft model not used: on this machine it would give {hopeful:.2f}x with 90 % of its tokens accepted, "
-            f"{perfect:.2f}x with all"
-        )
+    def _prepare(self, turns: Sequence[Turn]) -> list[Work]:
+        """Each one's part of the decode, drafts included. Raises DecodeAborted."""
+        base, speakers = sum(turn.tokens for turn in turns), sum(turn.speaks for turn in turns)
+        reading = any(turn.tokens > 1 for turn in turns)
+        top = min(turn.sequence.rank for turn in turns)
+        room = self._slots.room(self._capabilities.n_batch) - base
+        work: list[Work] = []
+        for turn in turns:
+            sequence = turn.sequence
+            try:
+                if not turn.speaks:
+                    work.append(Prefill(sequence, turn.tokens))
+                    continue
+                costs = SharedCosts(self.controller.costs, base - turn.tokens, speakers - 1)
+                drafting = not reading and sequence.rank == top
+                work.append(Round(sequence, room if drafting else 0, costs))
+            except DecodeAborted:
+                raise
+            except Exception as error:
+                self._fail(sequence, error)
+            else:
+                drafted = len(work[-1].span.tokens) - turn.tokens
+                base, room = base + drafted, room - drafted
+        return work
+
+    def _run(self, work: Sequence[Work]) -> None:
+        """Decode and commit. What fails together is tried one by one, so that it fails alone. Raises DecodeAborted."""
+        if not work:
+            return
+        try:
+            tokens = sum(len(each.span.tokens) for each in work)
+            if not self._slots.make_room(tokens):
+                raise EngineError(f"the model's cache has no room for {tokens} tokens", "raise engine.context")
+            began = time.perf_counter()
+            rows = self.target.decode([each.span for each in work])
+            milliseconds = (time.perf_counter() - began) * 1000
+        except DecodeAborted:
+            raise
+        except Exception as error:
+            if len(work) == 1:
+                self._fail(work[0].sequence, error)
+            for each in work if len(work) > 1 else ():
+                self._run([each])
+            return
+        typical = all(isinstance(each, Round) and each.typical for each in work)
+        if typical:
+            self.controller.costs.observe(tokens, milliseconds)
+        for each in work:
+            outputs = each.span.outputs
+            self._commit(each, rows[:outputs], self._part(each, work, milliseconds) if typical else None)
+            rows = rows[outputs:]
+
+    def _commit(self, work: Work, rows: np.ndarray, milliseconds: float | None) -> None:
+        sequence = work.sequence
+        try:
+            work.commit(rows, milliseconds)
+        except Exception as error:
+            self._fail(sequence, error)
+            return
+        sequence.interrupted = 0
+        if sequence.finished:
+            self._finish(sequence, sequence.finished)
+
+    def _part(self, work: Work, everybody: Sequence[Work], milliseconds: float) -> float:
+        """One request's part of what a step took."""
+        if len(everybody) == 1:
+            return milliseconds
+        work.sequence.stats.shared_rounds += 1
+        base = sum(len(each.span.tokens) for each in everybody) - len(work.span.tokens)
+        return SharedCosts(self.controller.costs, base, len(everybody) - 1).of_step(milliseconds)
+
+    # --- endings ------------------------------------------------------------------------------------------------------
 
     def _finish(self, sequence: Generation, reason: FinishReason) -> None:
         stats, now = sequence.stats, time.perf_counter()
@@ -216,45 +310,88 @@ class Engine:
         stats.predicted_ms = (now - first) * 1000
         stats.predicted_tokens = sequence.produced
         stats.usual_plain_ms = self.controller.costs.at(1)
-        self._drop(sequence, whole=reason != "cancelled")
-        sequence.events.put(Finished(reason, stats, sequence.tokens[stats.prompt_tokens :]))
+        if sequence.slot is not None:
+            self._leave(sequence, whole=reason in ("stop", "length"))
+        sequence.send(Finished(reason, stats, sequence.tokens[stats.prompt_tokens :]))
 
-    def _drop(self, sequence: Generation, *, whole: bool) -> None:
+    def _fail(self, sequence: Generation, error: Exception) -> None:
+        """Its last step went wrong; the cache may hold some of it."""
+        self._leave(sequence, whole=False)
+        sequence.send(_as_ours(error))
+
+    def _preempt(self, sequence: Generation) -> None:
+        """Let it wait again; its cache stays as long as there is room, and is parked then."""
+        stream = self._leave(sequence, whole=True)
+        if stream.cancelled:
+            self._finish(sequence, stream.cancelled)
+        else:
+            self._waiting.append(stream)
+
+    def _leave(self, sequence: Generation, *, whole: bool) -> Stream:
         """Take a sequence out.
 
         `whole`: it ended between two decodes. Otherwise a model that cannot drop its tail starts anew, as nobody knows
         how far it came.
         """
+        slot = sequence.place
         sequence.close()
         if not (whole or self._capabilities.partial_removal):
-            sequence.slot.clear()
-        self._slots.release(sequence.slot)
-        self._scheduler.remove(sequence)
-        self._streams.pop(id(sequence), None)
-
-    def _fail(self, error: Exception) -> None:
-        """Whatever ran in the failing step is lost; say so to its owners."""
-        failure = _as_ours(error)
-        for sequence in self._scheduler.running:
-            self._drop(sequence, whole=False)
-            sequence.events.put(failure)
-
-    def _cancel(self, stream: Stream) -> None:
+            slot.clear()
+        self._slots.release(slot)
+        sequence.slot = None
         with self._changed:
-            stream.cancelled = True
+            self._scheduler.remove(sequence)
+            return self._streams.pop(sequence)
+
+    def _cancel(self, stream: Stream, reason: FinishReason = "cancelled") -> None:
+        with self._changed:
+            stream.cancelled = stream.cancelled or reason
             if stream in self._waiting:
                 self._waiting.remove(stream)
-                stream.events.put(Finished("cancelled", Stats(prompt_tokens=len(stream.request.prompt))))
-            elif stream in self._streams.values():
+                if stream.sequence is not None:
+                    self._finish(stream.sequence, reason)
+                else:
+                    stream.send(Finished(reason, Stats(prompt_tokens=len(stream.request.prompt))))
+            elif self._stops():
                 self._abort(True)
 
+    def _stops(self) -> bool:
+        """Whether the decode that runs is to be stopped: all of it, or most, is for those who no longer want it."""
+        gone = [turn for turn in self._flying if self._is_cancelled(turn.sequence)]
+        if not gone or len(gone) == len(self._flying):
+            return bool(gone)
+        share = sum(turn.tokens for turn in gone) / sum(turn.tokens for turn in self._flying)
+        return self._capabilities.partial_removal and share > 0.5
+
+    def _is_cancelled(self, sequence: Generation) -> bool:
+        stream = self._streams.get(sequence)
+        return stream is not None and stream.cancelled != ""
+
+    def _interrupts(self, rank: int) -> bool:
+        """Whether the decode that runs is stopped for somebody of this class: where it is long, and all less urgent."""
+        flying = self._flying
+        tokens = sum(turn.tokens for turn in flying)
+        if not flying or not self._capabilities.partial_removal:
+            return False
+        if self.controller.costs.at(tokens) <= self.limits.step_ms:
+            return False
+        if any(turn.sequence.rank <= rank or turn.sequence.interrupted >= INTERRUPTIONS for turn in flying):
+            return False
+        for turn in flying:
+            turn.sequence.interrupted += 1
+        return True
+
     def _reap(self) -> None:
-        """Take cancelled requests out, and let decodes run again. Called with the lock held."""
+        """Take out those who were cancelled or whose time is over, and let decodes run again. With the lock held."""
         for sequence in self._scheduler.running:
-            if self._closing or self._streams[id(sequence)].cancelled:
-                self._finish(sequence, "cancelled")
+            cancelled = self._streams[sequence].cancelled
+            if self._closing or cancelled:
+                self._finish(sequence, cancelled or "cancelled")
+            elif sequence.out_of_time:
+                sequence.stats.notes.append("the time for reading the prompt was over")
+                self._finish(sequence, "length")
         while self._closing and self._waiting:
-            self._waiting.popleft().events.put(Finished("cancelled", Stats()))
+            self._cancel(self._waiting[0])
         self._abort(False)
 
     def _abort(self, on: bool) -> None:

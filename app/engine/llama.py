@@ -74,16 +74,29 @@ class Model:
         self.handle = llama.llama_model_load_from_file(os.fsencode(path), params)
         if not self.handle and not keep_going():
             raise DecodeAborted
+        if not self.handle and any("alloc" in line for _, line in _LOG.complaints):
+            raise ResourceError(
+                f"there is not enough memory to load {path}: {_LOG.first()}",
+                "take a smaller model, or end other programs",
+            )
         if not self.handle:
             raise ModelError(
                 f"llama.cpp cannot load {path}: {_LOG.first()}",
                 "check the file with `paceline models info`; a newer llama-cpp-python may know its kind",
             )
         self.vocabulary = _read_vocabulary(self.handle)
+        self._users = 1
+
+    def share(self) -> "Model":
+        """The same weights for one more context."""
+        assert self.handle, "weights that were freed cannot be shared"
+        self._users += 1
+        return self
 
     def close(self) -> None:
-        """Free the weights."""
-        if self.handle:
+        """One user less; the last one frees the weights."""
+        self._users -= 1
+        if self.handle and not self._users:
             llama.llama_model_free(self.handle)
             self.handle = None
 
@@ -92,14 +105,22 @@ class LlamaBackend:
     """A model with a context, as `engine.backend.Backend` asks for it."""
 
     def __init__(
-        self, path: Path, options: LoadOptions, *, n_seq_max: int = 1, keep_going: Callable[[], bool] = lambda: True
+        self,
+        path: Path,
+        options: LoadOptions,
+        *,
+        n_seq_max: int = 1,
+        keep_going: Callable[[], bool] = lambda: True,
+        weights: Model | None = None,
     ) -> None:
-        """Load and create the context. Raises ModelError, ResourceError, and DecodeAborted where `keep_going` ends it.
+        """Load and create the context. `weights`: the file's, where another backend has loaded them.
+
+        Raises ModelError, ResourceError, and DecodeAborted where `keep_going` ends it.
 
         Python code runs inside llama.cpp meanwhile (its log, `keep_going`), where an exception is lost: so not on the
         main thread if Ctrl-C is to arrive.
         """
-        self._model = Model(path, options, keep_going=keep_going)
+        self._model = Model(path, options, keep_going=keep_going) if weights is None else weights.share()
         self._refuse_what_cannot_generate()
         self._context = self._create_context(options, n_seq_max)
         self._memory = llama.llama_get_memory(self._context)
@@ -155,6 +176,11 @@ class LlamaBackend:
                 + ("" if options.kv_type == "f16" else ', or engine.kv_type to "f16"'),
             )
         return context
+
+    @property
+    def weights(self) -> Model:
+        """For another context on them."""
+        return self._model
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -233,7 +259,7 @@ class LlamaBackend:
         if self._context:
             llama.llama_free(self._context)
             self._context = None
-        self._model.close()
+            self._model.close()
 
 
 class _Batch:

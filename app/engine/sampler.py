@@ -1,7 +1,7 @@
 """Logits -> final distribution -> token.
 
-The final distribution is what acceptance compares: after penalties, mask, top-k, top-p, min-p and temperature, in
-llama.cpp's order (common_sampler), so that settings mean the same in both.
+The final distribution is what acceptance compares: after bias, penalties, mask, top-k, top-p, min-p and temperature,
+in llama.cpp's order (common_sampler), so that settings mean the same in both.
 """
 
 from collections.abc import Sequence
@@ -20,11 +20,17 @@ Probabilities = NDArray[np.float64]
 # exp(-12) = 6e-6: almost always all that top-k and top-p can keep lies this near to the maximum. Where it does not,
 # the whole row is looked at, so this bound decides about speed only, never about the result.
 NEAR = np.float32(12.0)
+MANY = 1024  # so many are not sorted to find a few
 
 
 @dataclass(frozen=True)
 class SamplerSettings:
-    """How a token is chosen. Temperature 0 is greedy; top_k 0, top_p 1, min_p 0 and penalty 1 mean off."""
+    """How a token is chosen. Temperature 0 is greedy; top_k 0, top_p 1, min_p 0, repetition_penalty 1 mean off.
+
+    All three penalties look at the last `repetition_window` tokens, the prompt's included (0: none of them acts).
+    `logit_bias`: (token, what is added to its logit); a finite number, or -inf, which bans the token. Ids outside the
+    vocabulary are ignored, as llama.cpp does; several entries for one token add up.
+    """
 
     temperature: float = 0.0
     top_k: int = 40
@@ -32,12 +38,21 @@ class SamplerSettings:
     min_p: float = 0.0
     repetition_penalty: float = 1.0
     repetition_window: int = 64
+    presence_penalty: float = 0.0
+    frequency_penalty: float = 0.0
+    logit_bias: tuple[tuple[int, float], ...] = ()
     seed: int = 0
 
     @property
     def greedy(self) -> bool:
         """Whether the likeliest token is taken, always."""
         return self.temperature == 0.0
+
+    @property
+    def looks_back(self) -> bool:
+        """Whether the distribution depends on `recent`, the last `repetition_window` tokens."""
+        on = self.repetition_penalty != 1.0 or self.presence_penalty != 0.0 or self.frequency_penalty != 0.0
+        return on and self.repetition_window > 0
 
 
 @dataclass(frozen=True)
@@ -76,20 +91,25 @@ class Constraint(Protocol):
 def distribution(
     logits: NDArray[np.float32], settings: SamplerSettings, recent: Sequence[int] = (), allowed: Ids | None = None
 ) -> Distribution:
-    """The final distribution for one row of logits (n_vocab,). `recent` are the tokens the penalty looks at.
+    """The final distribution for one row of logits (n_vocab,). `recent` are the tokens the penalties look at.
 
     Raises EngineError when the logits are not finite numbers, or no token is allowed.
     """
-    if settings.repetition_penalty != 1.0 and len(recent):
-        logits = penalised(logits, recent, settings.repetition_penalty)
+    if settings.logit_bias:
+        logits = biased(logits, settings.logit_bias)
+    if len(recent) and settings.looks_back:
+        logits = penalised(logits, recent, settings)
     if allowed is not None:
-        ids = np.sort(allowed)
+        ids = allowed if (allowed[1:] > allowed[:-1]).all() else np.sort(allowed)
         values = logits[ids]
     else:
         ids, values = None, logits
     best = int(np.argmax(values)) if len(values) else -1  # the first NaN, where there is one
     if best < 0 or not np.isfinite(values[best]):
-        raise EngineError("the model's logits are not numbers" if len(values) else "no token is allowed to come next")
+        banned = settings.logit_bias and best >= 0 and values[best] == -np.inf
+        if banned or best < 0:
+            raise EngineError("no token is allowed to come next", "logit_bias may ban too much" if banned else "")
+        raise EngineError("the model's logits are not numbers")
     if settings.greedy:
         return Distribution(np.array([best if ids is None else ids[best]], np.int32), np.ones(1))
     kept_ids, kept = _keep(values, settings)
@@ -100,12 +120,26 @@ def distribution(
     return Distribution(kept_ids[order].astype(np.int32), (weights / weights.sum())[order])
 
 
-def penalised(logits: NDArray[np.float32], recent: Sequence[int], penalty: float) -> NDArray[np.float32]:
-    """A copy with recent tokens made less likely: positive logits divided, others multiplied (Keskar et al. 2019)."""
+def biased(logits: NDArray[np.float32], bias: Sequence[tuple[int, float]]) -> NDArray[np.float32]:
+    """A copy with each bias added to its token's logit."""
     row: NDArray[np.float32] = logits.copy()
-    ids = np.unique(np.asarray(recent, np.int64))
-    values = row[ids]
-    row[ids] = np.where(values > 0, values / penalty, values * penalty)
+    for token, value in bias:
+        if 0 <= token < len(row):
+            row[token] += np.float32(value)
+    return row
+
+
+def penalised(logits: NDArray[np.float32], recent: Sequence[int], settings: SamplerSettings) -> NDArray[np.float32]:
+    """A copy with recent tokens made less likely, as llama_sampler_penalties does.
+
+    Repetition: positive logits divided, others multiplied (Keskar et al. 2019). Then `frequency_penalty` for each time
+    the token came and `presence_penalty` once are taken off (the formula in OpenAI's documentation).
+    """
+    row: NDArray[np.float32] = logits.copy()
+    ids, counts = np.unique(np.asarray(recent, np.int64), return_counts=True)
+    values, penalty = row[ids], settings.repetition_penalty
+    values = np.where(values > 0, values / penalty, values * penalty)
+    row[ids] = values - (counts.astype(np.float32) * settings.frequency_penalty + settings.presence_penalty)
     return row
 
 
@@ -137,18 +171,27 @@ def _top(values: NDArray[np.float32], top_k: int) -> tuple[Ids, Probabilities, f
 
     The sum is over what top-k keeps, or over the whole row where top-k is off.
     """
-    top = values.max()
-    near = np.flatnonzero(values >= top - NEAR)
     if top_k:
-        if len(near) < min(top_k, len(values)):
-            near = np.argpartition(values, -min(top_k, len(values)))[-min(top_k, len(values)) :]
-            near = np.flatnonzero(values >= values[near].min())
-        ids, logits = _descending(values, near)
-        ids, logits = ids[:top_k], logits[:top_k]
+        ids, logits = likeliest(values, top_k)
         return ids, logits, float(logits[0] + np.log(np.exp(logits - logits[0]).sum()))
-    ids, logits = _descending(values, near)
+    top = values.max()
+    ids, logits = _descending(values, np.flatnonzero(values >= top - NEAR))
     total = np.exp(values.astype(np.float64) - float(top)).sum()
     return ids, logits, float(top + np.log(total))
+
+
+def likeliest(values: NDArray[np.float32], n: int) -> tuple[Ids, Probabilities]:
+    """The n highest of a row (fewer where it is shorter), highest first, ties by rising index: indices and values."""
+    n = min(n, len(values))
+    near = np.flatnonzero(values >= values.max() - NEAR)
+    if len(near) < n:
+        near = np.argpartition(values, -n)[-n:]
+        near = np.flatnonzero(values >= values[near].min())
+    elif len(near) > MANY:
+        heights = values[near]
+        near = near[heights >= np.partition(heights, -n)[-n]] if n else near[:0]
+    ids, found = _descending(values, near)
+    return ids[:n], found[:n]
 
 
 def _descending(values: NDArray[np.float32], at: NDArray[np.intp]) -> tuple[Ids, Probabilities]:

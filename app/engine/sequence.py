@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from queue import SimpleQueue
 from typing import Literal
 
 import numpy as np
@@ -18,7 +17,8 @@ from paceline.engine.stats import Stats
 from paceline.engine.vocabulary import Vocabulary
 from paceline.text import StopStrings, Utf8Stream
 
-FinishReason = Literal["stop", "length", "cancelled"]
+FinishReason = Literal["stop", "length", "cancelled", "superseded"]
+Priority = Literal["completion", "chat", "prefetch", "background"]  # most urgent first
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,12 @@ class Request:
     speculation: Speculation = "auto"
     constraint: Constraint | None = None
     until: Callable[[str], bool] | None = None  # fed each piece of text; True ends the answer behind it
+    draft_length: int | None = None  # drafted tokens in a round, at most
+    priority: Priority = "chat"
+    supersedes: str = ""  # a newer request with the same key, such as an editor's document, ends the older one
+    logprobs: int | None = None  # with each token comes its log-probability and so many of the likeliest others
+    prompt_seconds: float | None = None  # reading the prompt may take so long; then the answer is empty
+    predict_seconds: float | None = None  # and so long from the first token to the end of a line
 
 
 @dataclass(frozen=True)
@@ -51,8 +57,19 @@ class Delta:
 
 
 @dataclass(frozen=True)
+class Chosen:
+    """A token of the answer, where its log-probability was asked for: ln softmax(logits), before sampling settings."""
+
+    token: int
+    logprob: float
+    alternatives: tuple[tuple[int, float], ...] = ()  # the likeliest tokens, likeliest first
+
+
+@dataclass(frozen=True)
 class Finished:
-    """The answer is complete. "stop": the model or a stop string ended it; "length": tokens or context ran out.
+    """The answer is complete. "stop": the model or a stop string ended it; "length": tokens, context or time ran out.
+
+    "superseded": a newer request with the same key took its place.
 
     `tokens`: all that were generated, the one that ended the answer included.
     """
@@ -62,40 +79,65 @@ class Finished:
     tokens: Sequence[int] = ()
 
 
-Event = Prefilled | Delta | Finished | BaseException
+Event = Prefilled | Delta | Chosen | Finished | BaseException
 
 
-@dataclass
+RANKS: dict[Priority, int] = {"completion": 0, "chat": 1, "prefetch": 2, "background": 3}
+
+
+@dataclass(eq=False)
 class Generation:
-    """A request on its way. Owned by the engine's thread; only `cancelled` and `events` are shared."""
+    """A request on its way, owned by the engine's thread. `slot` is None while it waits for its turn."""
 
     request: Request
     vocabulary: Vocabulary
-    slot: Slot
     drafters: list[Drafter]
     pilot: Pilot
     stats: Stats
     n_ctx: int
-    events: "SimpleQueue[Event]"
+    send: Callable[[Event], None]
+    number: int = 0  # in the order of arrival
+    slot: Slot | None = None
     tokens: list[int] = field(default_factory=list)
     finished: FinishReason | None = None
     began: float = field(default_factory=time.perf_counter)
     first_token_at: float = 0.0
+    skipped: int = 0  # steps that others had since its last
+    interrupted: int = 0  # times in a row that its step was stopped for somebody more urgent
 
     def __post_init__(self) -> None:
         self.tokens = list(self.request.prompt)
+        self.rank = RANKS[self.request.priority]
         self._utf8 = Utf8Stream()
         self._stops = StopStrings(self.request.stop)
+        self._lines = False  # a line has ended since the first token
+
+    @property
+    def place(self) -> Slot:
+        """Its slot, while it runs."""
+        assert self.slot is not None, "a running request has a slot"
+        return self.slot
 
     @property
     def pending(self) -> list[int]:
         """Tokens that are known and not yet in the cache: the rest of the prompt, or the last one chosen."""
-        return self.tokens[len(self.slot.tokens) :]
+        return self.tokens[len(self.place.tokens) :]
+
+    @property
+    def reading(self) -> bool:
+        """Whether more than its last token is missing in the cache."""
+        return len(self.tokens) - len(self.place.tokens) > 1
 
     @property
     def produced(self) -> int:
         """Tokens of the answer."""
         return len(self.tokens) - len(self.request.prompt)
+
+    @property
+    def out_of_time(self) -> bool:
+        """Whether the prompt has taken longer than the request allows."""
+        limit = self.request.prompt_seconds
+        return limit is not None and not self.first_token_at and time.perf_counter() - self.began > limit
 
     @property
     def draft_limit(self) -> int:
@@ -110,7 +152,7 @@ class Generation:
         """The target's final distribution for what follows the tokens and these drafted ones."""
         settings, constraint = self.request.sampler, self.request.constraint
         recent: list[int] = []
-        if settings.repetition_penalty != 1.0 and settings.repetition_window:
+        if settings.looks_back:
             window = settings.repetition_window
             recent = (self.tokens[-window:] + list(drafted))[-window:]
         return distribution(row, settings, recent, None if constraint is None else constraint.allowed())
@@ -133,6 +175,9 @@ class Generation:
                 self.stats.notes.append(f"the context of {self.n_ctx} tokens is full")
                 self.stats.context_full = True
                 self._end("length")
+            elif self._late():
+                self.stats.notes.append("the time for the answer was over")
+                self._end("length")
             if self.finished:
                 break
         for drafter in self.drafters:
@@ -144,11 +189,17 @@ class Generation:
         for drafter in self.drafters:
             drafter.close()
 
+    def _late(self) -> bool:
+        """Whether the answer has taken longer than the request allows, and is at least a line long."""
+        limit = self.request.predict_seconds
+        return limit is not None and self._lines and time.perf_counter() - self.first_token_at > limit
+
     def _emit(self, text: str) -> bool:
         """Send text on; True when it ended the answer."""
         text, stopped = self._stops.feed(text)
         if text:
-            self.events.put(Delta(text))
+            self._lines = self._lines or "\n" in text
+            self.send(Delta(text))
             if self.request.until is not None and self.request.until(text):
                 return True
         return stopped
@@ -158,5 +209,5 @@ class Generation:
             rest, stopped = self._stops.feed(self._utf8.flush())
             rest += "" if stopped else self._stops.flush()
             if rest:
-                self.events.put(Delta(rest))
+                self.send(Delta(rest))
         self.finished = reason

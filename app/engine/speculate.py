@@ -1,9 +1,12 @@
 """One round: propose -> decode -> verify -> commit. The decode is shared with other requests, so it stands between."""
 
 import time
+from collections.abc import Sequence
 
 from paceline.engine.backend import Logits, Span
+from paceline.engine.costs import Costs
 from paceline.engine.drafters import NOTHING, Proposal
+from paceline.engine.logprobs import chosen
 from paceline.engine.sequence import Generation, Prefilled
 from paceline.engine.verify import verify
 from paceline.errors import PacelineError
@@ -12,38 +15,44 @@ from paceline.errors import PacelineError
 class Prefill:
     """A chunk of a prompt that is not its last."""
 
-    def __init__(self, sequence: Generation, chunk: list[int]) -> None:
+    def __init__(self, sequence: Generation, length: int) -> None:
         self.sequence = sequence
-        self._chunk = chunk
-        self.span: Span = sequence.slot.span(chunk)
+        self._chunk = sequence.pending[:length]
+        self.span: Span = sequence.place.span(self._chunk)
 
-    def commit(self, rows: Logits, milliseconds: float) -> None:
+    def commit(self, rows: Logits, milliseconds: float | None) -> None:
         """The chunk is in the cache."""
         sequence = self.sequence
-        sequence.slot.wrote(self._chunk)
-        sequence.events.put(Prefilled(len(sequence.slot.tokens), len(sequence.tokens)))
+        sequence.place.wrote(self._chunk)
+        sequence.send(Prefilled(len(sequence.place.tokens), len(sequence.tokens)))
 
 
 class Round:
     """The last known tokens and a draft behind them."""
 
-    def __init__(self, sequence: Generation, n_batch: int) -> None:
+    def __init__(self, sequence: Generation, room: int, costs: Costs) -> None:
+        """room: tokens that may be drafted, by batch, cache and priority. costs: this request's part of the step's.
+
+        Raises DecodeAborted.
+        """
         self.sequence = sequence
         self._pending = sequence.pending
-        self._alone = len(self._pending) == 1  # no prompt in the same pass: its time tells what a round costs
+        self._costs = costs
+        # Where a prompt is read in the same pass its time does not tell what a round costs.
+        self.typical = len(self._pending) == 1
         began = time.perf_counter()
-        self.proposal = self._propose(n_batch)
+        self.proposal = self._propose(room)
         sequence.stats.drafting_ms += (time.perf_counter() - began) * 1000
         draft = list(self.proposal.tokens)
-        self.span: Span = sequence.slot.span(self._pending + draft, outputs=1 + len(draft))
+        self.span: Span = sequence.place.span(self._pending + draft, outputs=1 + len(draft))
 
-    def _propose(self, n_batch: int) -> Proposal:
+    def _propose(self, room: int) -> Proposal:
         sequence = self.sequence
-        limit = min(sequence.draft_limit, n_batch - len(self._pending))
-        if not sequence.drafters or not self._alone:
+        limit = min(sequence.draft_limit, room)
+        if not self.typical:
             return NOTHING
         try:
-            proposal = sequence.pilot.choose(sequence.drafters, limit)
+            proposal = sequence.pilot.choose(sequence.drafters, limit, self._costs)
         except PacelineError as error:  # the answer goes on without the one drafter that can fail
             failed = [each for each in sequence.drafters if each.name == "draft"]
             sequence.drafters = [each for each in sequence.drafters if each not in failed]
@@ -55,10 +64,13 @@ class Round:
         stop = next((i + 1 for i, token in enumerate(proposal.tokens) if token in ends), len(proposal.tokens))
         return proposal.cut(stop)
 
-    def commit(self, rows: Logits, milliseconds: float) -> None:
-        """Verify the draft against the rows (1 + drafted, n_vocab), keep what stands, cut the cache to it."""
+    def commit(self, rows: Logits, milliseconds: float | None) -> None:
+        """Verify the draft against the rows (1 + drafted, n_vocab), keep what stands, cut the cache to it.
+
+        milliseconds: this request's part of the step; None where that would tell nothing, as prompts were read in it.
+        """
         sequence, stats, draft = self.sequence, self.sequence.stats, self.proposal.tokens
-        slot, before = sequence.slot, len(sequence.tokens)
+        slot, before = sequence.place, len(sequence.tokens)
         slot.wrote([*self._pending, *draft])
         began = time.perf_counter()
         verdict = verify(
@@ -72,15 +84,28 @@ class Round:
         slot.cut(before + verdict.accepted)
         if not sequence.first_token_at:
             sequence.first_token_at = time.perf_counter()
-            sequence.events.put(Prefilled(before, before))
+            sequence.send(Prefilled(before, before))
         taken = sequence.commit([*draft[: verdict.accepted], verdict.token])
         slot.cut(min(len(slot.tokens), len(sequence.tokens)))
-        if self._alone:
-            stats.rounds += 1
-            stats.verifying_ms += milliseconds
-            if not draft:
-                stats.plain_rounds += 1
-                stats.plain_ms += milliseconds
-            sequence.pilot.learn(self.proposal, verdict.accepted, taken, milliseconds)
+        if sequence.request.logprobs is not None:
+            self._tell(rows, taken)
+        if self.typical and milliseconds is not None:
+            self._learn(verdict.accepted, taken, milliseconds)
         if draft:
             stats.drafter(self.proposal.drafter).note(len(draft), min(verdict.accepted, len(taken)))
+
+    def _learn(self, accepted: int, taken: Sequence[int], milliseconds: float) -> None:
+        """Figures and experience."""
+        stats = self.sequence.stats
+        stats.rounds += 1
+        stats.verifying_ms += milliseconds
+        if not self.proposal.tokens:
+            stats.plain_rounds += 1
+            stats.plain_ms += milliseconds
+        self.sequence.pilot.learn(self.proposal, accepted, taken, milliseconds)
+
+    def _tell(self, rows: Logits, taken: Sequence[int]) -> None:
+        """The log-probabilities of the tokens that were taken."""
+        wanted = self.sequence.request.logprobs or 0
+        for i, token in enumerate(taken):
+            self.sequence.send(chosen(rows[i], token, wanted))

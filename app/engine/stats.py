@@ -36,6 +36,7 @@ class Stats:
 
     prompt_tokens: int = 0
     cached_tokens: int = 0  # of the prompt, found in the cache
+    queued_ms: float = 0.0  # before it began to run
     prompt_ms: float = 0.0
     predicted_tokens: int = 0
     predicted_ms: float = 0.0
@@ -46,6 +47,7 @@ class Stats:
     plain_rounds: int = 0  # rounds without a draft, and what they took
     plain_ms: float = 0.0
     usual_plain_ms: float = 0.0  # what a token costs on this machine without drafts, by the cost model
+    shared_rounds: int = 0  # steps in which others had a part: their time is not this request's alone
     context_full: bool = False  # this is why the answer ended
     drafters: dict[str, DrafterStats] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)  # why something was not done
@@ -76,11 +78,16 @@ class Stats:
 
     @property
     def speed_up(self) -> float | None:
-        """Over plain decoding on this machine; None where that is not known or the answer too short to tell.
+        """Over plain decoding on this machine; None where that is not known, the answer too short to tell, or the
+        machine was shared with other requests.
 
         The first token comes with the prompt's last logits: n tokens take n - 1 plain decodes.
         """
-        if self.predicted_tokens <= ENOUGH or not (self.plain_ms_per_token and self.predicted_ms > 0):
+        if (
+            self.shared_rounds
+            or self.predicted_tokens <= ENOUGH
+            or not (self.plain_ms_per_token and self.predicted_ms > 0)
+        ):
             return None
         return self.plain_ms_per_token * (self.predicted_tokens - 1) / self.predicted_ms
 
@@ -96,6 +103,7 @@ class Stats:
             "predicted_per_second": round(self.tokens_per_second, 3),
             "draft_n": self.drafted,
             "draft_n_accepted": self.accepted,
+            "queued_ms": round(self.queued_ms, 3),
             "rounds": self.rounds,
             "mean_accepted_length": round(self.accepted / self.rounds, 3) if self.rounds else 0.0,
             "drafting_ms": round(self.drafting_ms, 3),

@@ -6,14 +6,15 @@ While the person types only the end of this changes, so nearly all of it stays i
 left out of the tokens: its bytes are `forced` on the answer, which may spell them with any tokens (see healing).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from paceline.errors import ModelError
 from paceline.prompts.balance import imbalance
+from paceline.prompts.context import Attachment
 from paceline.prompts.cut import cut_head, cut_tail
-from paceline.prompts.lines import find_position, first_line, line_ending, normalise
-from paceline.prompts.tokenizer import Tokenizer
+from paceline.prompts.lines import find_position, first_line, line_ending, line_starts, normalise
+from paceline.prompts.tokenizer import FimMarkers, Tokenizer
 from paceline.text import replace_surrogates
 
 LONG_LINE = 1024  # characters typed of a line after which the anchor moves into it
@@ -54,18 +55,25 @@ class FimPrompt:
 def build(document: str, line: int, column: int, tokenizer: Tokenizer, budget: Budget) -> FimPrompt:
     """The prompt for a completion at a position; line and column count from 1, columns in characters.
 
-    The document is plain text whatever it says: texts of control tokens in it are not those tokens.
     Raises InputError when the position is outside of the document, ModelError when the model cannot infill.
     """
-    fim = tokenizer.fim()
-    if fim is None:
-        raise ModelError(
-            "the model cannot infill: its vocabulary has no tokens for filling in the middle",
-            "choose a model made for completions, for example one of the Qwen2.5-Coder family",
-        )
-    document = replace_surrogates(document)
-    start, cursor = find_position(document, line, column)
-    typed, before, after = document[start:cursor], document[:cursor], document[cursor:]
+    _markers(tokenizer)
+    _, cursor = find_position(replace_surrogates(document), line, column)
+    return build_between(document[:cursor], document[cursor:], tokenizer, budget)
+
+
+def build_between(
+    before: str, after: str, tokenizer: Tokenizer, budget: Budget, others: Sequence[Attachment] = ()
+) -> FimPrompt:
+    """The prompt for a completion between two texts. others: more files or snippets, the least important first.
+
+    Texts are plain whatever they say: texts of control tokens in them are not those tokens. Of the other files as many
+    as fit into a prefix's budget are shown, the last ones first. Raises ModelError when the model cannot infill.
+    """
+    fim = _markers(tokenizer)
+    before, after = replace_surrogates(before), replace_surrogates(after)
+    start = max(line_starts(before), default=0)
+    typed = before[start:]
     anchor = start if len(typed) < LONG_LINE else start + (len(typed) // LONG_LINE) * LONG_LINE - LONG_LINE // 2
 
     def encode(text: str) -> list[int]:
@@ -78,17 +86,50 @@ def build(document: str, line: int, column: int, tokenizer: Tokenizer, budget: B
     front = tokenizer.encode("", bos=True)
     if front[-1:] == [fim.prefix]:
         front = front[:-1]
-    tokens = [*front, fim.prefix, *encode(before[head:anchor]), fim.suffix, *encode(after[:tail]), fim.middle]
+    shown = _other_files(others, fim, encode, budget.prefix_tokens)
+    tokens = [*front, *shown, fim.prefix, *encode(before[head:anchor]), fim.suffix, *encode(after[:tail]), fim.middle]
     return FimPrompt(
         tokens=tokens + encode(middle[:heal]),
         forced=middle[heal:].encode("utf-8"),
         typed=typed,
         before=before[-NEARBY:],
         after=after[:NEARBY],
-        newline=line_ending(document),
+        newline=line_ending(before + after),
         prefix_cut=head,
         suffix_cut=len(after) - tail,
     )
+
+
+def _markers(tokenizer: Tokenizer) -> FimMarkers:
+    fim = tokenizer.fim()
+    if fim is None:
+        raise ModelError(
+            "the model cannot infill: its vocabulary has no tokens for filling in the middle",
+            "choose a model made for completions, for example one of the Qwen2.5-Coder family",
+        )
+    return fim
+
+
+def _other_files(
+    others: Sequence[Attachment], fim: FimMarkers, encode: Callable[[str], list[int]], budget: int
+) -> list[int]:
+    """Tokens that show other files before the document, as models of whole repositories were trained to see them:
+    a separator token, the name, the text. Without such a token, a line of text introduces each.
+    """
+    shown: list[int] = []
+    for other in reversed(others):
+        name, text = replace_surrogates(other.name), replace_surrogates(other.text)
+        if fim.separator is not None:
+            block = [fim.separator, *encode(f"{name}\n{text}\n")]
+        else:
+            block = encode(f"\n\n--- {name} ---\n\n{text}\n")
+        if len(shown) + len(block) > budget:
+            break
+        shown = block + shown
+    if shown and fim.separator is not None:
+        shown.append(fim.separator)  # the document's own name is not known; its text follows
+        shown += encode("\n")
+    return shown
 
 
 def heal_point(typed: str) -> int:
@@ -156,6 +197,37 @@ class LineStop:
         if self._prompt.typed.strip():
             return bool(lines)
         return any(line.strip() for line in lines) or len(lines) > MAX_BLANK_LINES
+
+
+class IndentStop:
+    """Says when the text generated so far, fed in pieces, begins a line that is indented less than is wanted."""
+
+    def __init__(self, prompt: FimPrompt, columns: int) -> None:
+        self._columns = columns
+        self._line = prompt.typed
+        self._first = True
+
+    def feed(self, text: str) -> bool:
+        """Whether a line after the first begins, with something else than a blank, left of the wanted column."""
+        for char in normalise(text):
+            if char == "\n":
+                self._line, self._first = "", False
+            elif not self._first and not char.isspace() and not self._line.strip():
+                if len(self._line) < self._columns:
+                    return True
+                self._line += char
+            else:
+                self._line += char
+        return False
+
+
+def within_indent(text: str, columns: int) -> str:
+    """The text up to the first line, its first and blank ones aside, that is indented by fewer characters."""
+    lines = text.split("\n")
+    for at, line in enumerate(lines[1:], 1):
+        if line.strip() and len(line) - len(line.lstrip()) < columns:
+            return "\n".join(lines[:at])
+    return text
 
 
 def _one_line(text: str, typed: str) -> str:

@@ -22,6 +22,11 @@ class FimMarkers(Protocol):
         """Before the text that is wanted."""
         ...
 
+    @property
+    def separator(self) -> int | None:
+        """Before each file of a repository; None where the model has none."""
+        ...
+
 
 class Tokenizer(Protocol):
     """A vocabulary that turns text into tokens and back."""

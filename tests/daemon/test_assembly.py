@@ -281,7 +281,7 @@ def test_the_store_is_where_the_configuration_says(tmp_path, monkeypatch):
 def test_ctrl_c_while_a_model_loads_ends_the_loading_and_arrives(monkeypatch, tmp_path):
     loading, ended = threading.Event(), threading.Event()
 
-    def load(path, options, *, keep_going):
+    def load(path, options, *, keep_going, **how):
         loading.set()
         while keep_going():
             time.sleep(0.001)

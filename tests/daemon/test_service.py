@@ -70,11 +70,11 @@ def test_completions_have_a_length_of_their_own(service):
 
 def test_every_sampling_key_reaches_the_sampler():
     config = SamplingConfig(0.5, 3, 0.25, 0.125, 1.5, 17)
-    settings = sampler_settings(config, None, 99)
+    settings = sampler_settings(config, AS_CONFIGURED, 99)
     for name in config.__struct_fields__:
         assert getattr(settings, name) == getattr(config, name), name
     assert settings.seed == 99
-    assert sampler_settings(config, 0.0, 1).temperature == 0.0  # 0 is a wish too
+    assert sampler_settings(config, Overrides(temperature=0.0), 1).temperature == 0.0  # 0 is a wish too
 
 
 def test_a_seed_nobody_chose_is_another_one_each_time(service):

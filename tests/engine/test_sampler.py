@@ -54,6 +54,15 @@ how_to_sample = st.builds(
     top_p=st.one_of(st.just(1.0), st.sampled_from([0.0, 0.3, 0.95, 0.9999999]), st.floats(0.01, 0.99)),
     min_p=st.one_of(st.just(0.0), st.sampled_from([1e-9, 1e-7, 0.05, 0.3, 1.0])),
     repetition_penalty=st.sampled_from([1.0, 1.0, 1.25, 2.0, 0.5]),
+    repetition_window=st.sampled_from([64, 64, 64, 0]),
+    presence_penalty=st.sampled_from([0.0, 0.0, 0.5, 2.0, -1.0]),
+    frequency_penalty=st.sampled_from([0.0, 0.0, 0.25, 1.5, -0.1]),
+    logit_bias=st.one_of(
+        st.just(()),
+        st.lists(
+            st.tuples(st.integers(-2, 45), st.one_of(levels, st.sampled_from([-np.inf, 100.0, -100.0]))), max_size=6
+        ).map(tuple),
+    ),
 )
 
 
@@ -64,7 +73,8 @@ def test_any_row_and_any_settings_give_what_the_slow_way_gives(row, how, data):
     ids = st.integers(0, len(row) - 1)
     recent = data.draw(st.lists(ids, max_size=8))
     allowed = data.draw(st.one_of(st.none(), st.lists(ids, min_size=1, max_size=20, unique=True)))
-    assume(allowed is None or logits[allowed].max() > -np.inf)
+    banned = {token for token, bias in how.logit_bias if bias == -np.inf}
+    assume({*np.flatnonzero(logits > -np.inf).tolist()} & {*(range(len(row)) if allowed is None else allowed)} - banned)
     assume(not near_a_border(logits, how, recent, allowed))
     same_as_naive(logits, how, recent, allowed)
 
@@ -85,6 +95,8 @@ HUGE = 30_000
         {"top_p": 0.9, "min_p": 1e-8},
         {"top_k": 500, "top_p": 0.999, "min_p": 1e-4, "temperature": 0.7},
         {"repetition_penalty": 1.3, "top_p": 0.8, "temperature": 1.5},
+        {"presence_penalty": 0.7, "frequency_penalty": 0.3, "top_k": 40},
+        {"logit_bias": ((3, 40.0), (29_999, -np.inf), (30_000, 5.0)), "top_p": 0.95},
     ],
     ids=str,
 )
@@ -126,10 +138,53 @@ def test_greedy_looks_at_penalty_and_mask_alone():
 def test_a_penalty_never_makes_a_token_likelier_nor_changes_the_row_it_was_given():
     logits = np.array([-2.0, -1.0, 0.0, 1.0, 2.0], np.float32)
     before = logits.copy()
-    after = penalised(logits, [0, 1, 2, 3, 4, 4, 4], 1.5)
+    after = penalised(logits, [0, 1, 2, 3, 4, 4, 4], SamplerSettings(repetition_penalty=1.5))
     assert (after <= before).all()
     assert after.tolist() == pytest.approx([-3.0, -1.5, 0.0, 1 / 1.5, 2 / 1.5])
     assert (logits == before).all()
+
+
+def test_presence_counts_once_and_frequency_each_time_after_repetition_was_divided():
+    how = SamplerSettings(repetition_penalty=2.0, presence_penalty=0.5, frequency_penalty=0.25)
+    after = penalised(np.array([4.0, 4.0, -1.0, 4.0], np.float32), [0, 1, 1, 1, 2], how)
+    assert after.tolist() == [2.0 - 0.75, 2.0 - 1.25, -2.0 - 0.75, 4.0]
+
+
+def test_a_bias_comes_before_the_penalties():
+    how = SamplerSettings(repetition_penalty=2.0, logit_bias=((0, 3.0),), temperature=1.0, top_k=0, top_p=1.0)
+    found = as_dict(distribution(np.array([1.0, 0.0], np.float32), how, recent=[0]))
+    assert found[0] / found[1] == pytest.approx(np.exp((1.0 + 3.0) / 2.0))
+
+
+def test_a_banned_token_never_comes_and_a_pushed_one_does():
+    logits = np.array([5.0, 1.0, 0.0, -3.0], np.float32)
+    before = logits.copy()
+    assert as_dict(distribution(logits, replace(OFF, logit_bias=((0, -np.inf),)))).keys() == {1, 2, 3}
+    assert as_dict(distribution(logits, SamplerSettings(logit_bias=((0, -np.inf),)))) == {1: 1.0}
+    assert as_dict(distribution(logits, SamplerSettings(logit_bias=((3, 4.0), (3, 4.5))))) == {3: 1.0}, "they add up"
+    assert (logits == before).all()
+
+
+def test_a_bias_outside_the_vocabulary_changes_nothing():
+    logits = np.array([2.0, 1.0], np.float32)
+    plain = as_dict(distribution(logits, OFF))
+    assert as_dict(distribution(logits, replace(OFF, logit_bias=((-1, 9.0), (2, 9.0), (10**9, -np.inf))))) == plain
+
+
+def test_banning_all_that_the_mask_allows_is_an_error_that_names_the_bias():
+    banning = SamplerSettings(logit_bias=((1, -np.inf), (2, -np.inf)))
+    with pytest.raises(EngineError, match="no token is allowed") as caught:
+        distribution(np.zeros(4, np.float32), banning, allowed=np.array([1, 2], np.int32))
+    assert "logit_bias" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "how", [{"repetition_penalty": 1.1}, {"presence_penalty": 0.1}, {"frequency_penalty": -0.1}], ids=str
+)
+def test_settings_look_back_where_a_penalty_is_on_and_the_window_is_not_empty(how):
+    assert SamplerSettings(**how).looks_back
+    assert not SamplerSettings(**how, repetition_window=0).looks_back
+    assert not SamplerSettings().looks_back
 
 
 @pytest.mark.parametrize("temperature", [0.0, 0.8])

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -122,7 +122,9 @@ class CommandLine:
         self.environment = {key: value for key, value in os.environ.items() if not key.startswith(OURS)}
         self.environment |= {f"XDG_{name}_HOME": str(root / name.lower()) for name in ("CONFIG", "DATA", "CACHE")}
         self.environment |= {"XDG_STATE_HOME": str(state), "PACELINE_CONFIG": str(self.config), "LC_ALL": "C.UTF-8"}
-        self.environment |= {"HF_HUB_OFFLINE": "1", "PIP_NO_INDEX": "1"}
+        self.environment |= {"HF_HUB_OFFLINE": "1", "PIP_NO_INDEX": "1", "XDG_RUNTIME_DIR": str(root / "run")}
+        (root / "run").mkdir(mode=0o700, exist_ok=True)
+        self.shared = False  # whether `ask` and `complete` ask a daemon; most tests need none, and a start takes time
         self.configure()
 
     def configure(self, more: str = "", *, target: Path | str = "", draft: Path | str = "", engine: str = "") -> None:
@@ -134,7 +136,7 @@ class CommandLine:
     def start(self, *args: str | Path, **how: object) -> "subprocess.Popen[bytes]":
         """A running command; stdin is empty, the outputs are pipes."""
         streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **how}
-        return subprocess.Popen([*PACELINE, *map(str, args)], cwd=self.root, env=self.environment, **streams)
+        return subprocess.Popen([*PACELINE, *self._words(args)], cwd=self.root, env=self.environment, **streams)
 
     def call(self, *args: str | Path, stdin: str | bytes = b"") -> Ran:
         """The command in this process, which takes a tenth of the time. What `main` lets through fails the test."""
@@ -148,7 +150,7 @@ class CommandLine:
             for name, value in self.environment.items():
                 patch.setenv(name, value)
             patch.chdir(self.root)
-            patch.setattr(sys, "argv", ["paceline", *map(str, args)])
+            patch.setattr(sys, "argv", ["paceline", *self._words(args)])
             patch.setattr(sys, "stdin", io.TextIOWrapper(data))
             patch.setattr(sys, "stdout", outputs[0])
             patch.setattr(sys, "stderr", outputs[1])
@@ -160,11 +162,27 @@ class CommandLine:
 
     def run(self, *args: str | Path, stdin: str | bytes = b"", **variables: str) -> Ran:
         """A process that has ended, with these environment variables."""
-        return self.execute([*PACELINE, *map(str, args)], stdin, **variables)
+        return self.execute([*PACELINE, *self._words(args)], stdin, **variables)
 
     def shell(self, line: str, *args: str | Path) -> Ran:
         """A line of POSIX shell in which "$@" is the command."""
-        return self.execute(["/bin/sh", "-c", line, "sh", *PACELINE, *map(str, args)])
+        return self.execute(["/bin/sh", "-c", line, "sh", *PACELINE, *self._words(args)])
+
+    def _words(self, args: Sequence[object]) -> list[str]:
+        """The arguments; those commands that would ask a daemon load the models themselves, unless it is wanted."""
+        words = [str(arg) for arg in args]
+        alone = not self.shared and words[:1] in (["ask"], ["complete"]) and "--daemon" not in words
+        return [words[0], "--no-daemon", *words[1:]] if alone else words
+
+    @contextmanager
+    def sharing(self) -> "Iterator[CommandLine]":
+        """With a daemon, started when it is needed and ended here."""
+        self.shared = True
+        try:
+            yield self
+        finally:
+            self.shared = False
+            self.call("stop", "--now")
 
     def misused(self, *args: str, naming: str) -> bool:
         """Whether the command line is refused with exit code 2 and an explanation. In this process: nothing is run."""

@@ -46,6 +46,7 @@ class FakeBackend:
         self.table = (table + np.random.default_rng(seed + 1).normal(0, noise, table.shape)).astype(np.float32)
         self.order = order
         self.cache: dict[int, list[int]] = {seq: [] for seq in range(n_seq_max)}
+        self._cells: dict[int, list[object]] = {seq: [] for seq in range(n_seq_max)}  # one for each token, or shared
         self.decoded: list[int] = []  # tokens in each decode
         self.closed = False
         self._stop = False
@@ -63,7 +64,8 @@ class FakeBackend:
         self.decoded.append(sum(len(span.tokens) for span in spans))
         if self.decoded[-1] > self.capabilities.n_batch:
             raise EngineError("batch too large")
-        if sum(map(len, self.cache.values())) + self.decoded[-1] > self.capabilities.n_ctx:
+        used = {id(cell) for cells in self._cells.values() for cell in cells}
+        if len(used) + self.decoded[-1] > self.capabilities.n_ctx:
             raise EngineError("cache full")
         if any(not 0 <= token < self.vocabulary.n_tokens for span in spans for token in span.tokens):
             raise EngineError("a token outside the vocabulary")
@@ -75,6 +77,7 @@ class FakeBackend:
                 raise EngineError(f"position {span.start} after {len(cache)} tokens")
             for i, token in enumerate(span.tokens):
                 cache.append(int(token))
+                self._cells[span.seq].append(object())
                 if i >= len(span.tokens) - span.outputs:
                     self._buffer[n] = self.row(cache)
                     n += 1
@@ -83,16 +86,18 @@ class FakeBackend:
     def truncate(self, seq: int, length: int) -> None:
         if 0 < length < len(self.cache[seq]) and not self.capabilities.partial_removal:
             raise EngineError("cannot drop the tail")
-        del self.cache[seq][length:]
+        del self.cache[seq][length:], self._cells[seq][length:]
 
     def copy(self, source: int, destination: int, length: int) -> None:
         self.cache[destination] = self.cache[source][:length]
+        self._cells[destination] = self._cells[source][:length]
 
     def save(self, seq: int) -> bytes:
         return np.asarray(self.cache[seq], np.int32).tobytes()
 
     def restore(self, seq: int, state: bytes) -> None:
         self.cache[seq] = np.frombuffer(state, np.int32).tolist()
+        self._cells[seq] = [object() for _ in self.cache[seq]]
 
     def abort(self, on: bool) -> None:
         self._stop = on

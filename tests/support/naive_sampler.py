@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
@@ -14,10 +15,17 @@ def naive_distribution(
 ) -> dict[int, float]:
     """Every token with a positive probability, in llama.cpp's order of steps."""
     scores = {token: float(value) for token, value in enumerate(np.asarray(logits).tolist())}
-    penalty = np.float32(settings.repetition_penalty)  # this one step is in the precision of the logits
-    for token in set(recent):
-        score = np.float32(scores[token])
-        scores[token] = float(score / penalty if score > 0 else score * penalty)
+    single = np.float32  # biases and penalties are in the precision of the logits
+    for token, bias in settings.logit_bias:
+        if token in scores:
+            scores[token] = float(single(scores[token]) + single(bias))
+    if settings.repetition_window:
+        penalty = single(settings.repetition_penalty)
+        for token, count in Counter(recent).items():
+            score = single(scores[token])
+            score = score / penalty if score > 0 else score * penalty
+            taken_off = single(count) * single(settings.frequency_penalty) + single(settings.presence_penalty)
+            scores[token] = float(score - taken_off)
     if allowed is not None:
         scores = {token: scores[token] for token in set(allowed)}
     order = sorted(scores, key=lambda token: (-scores[token], token))

@@ -12,7 +12,7 @@ from paceline.engine.drafters.base import Proposal, Worth
 from paceline.engine.kv import Slot, SlotTable
 from paceline.engine.sampler import NEAR, Distribution, SamplerSettings, distribution
 from paceline.engine.verify import CHOICE
-from paceline.errors import ModelError, PacelineError
+from paceline.errors import EngineError, ModelError, PacelineError
 
 DRAW = 3  # stream of randomness for drafts that are drawn independently of the target's
 CONFIDENCE_LEVELS = 12
@@ -54,6 +54,11 @@ class DraftModel:
         """A slot that shares the most with these tokens."""
         self._slots = self._slots or SlotTable(self.backend)
         return self._slots.acquire(tokens)[0]
+
+    def make_room(self, count: int) -> None:
+        """See to it that so many tokens can be decoded. Raises EngineError: other requests fill the cache."""
+        if self._slots is not None and not self._slots.make_room(count):
+            raise EngineError("the draft model's cache is full")
 
     def release(self, slot: Slot) -> None:
         """Give the slot back, cache and all."""
@@ -142,6 +147,7 @@ class ModelDrafter:
 
     def _decode(self, slot: Slot, tokens: Sequence[int]) -> NDArray[np.float32]:
         """The last token's logits, for the ids that the target has too."""
+        self._model.make_room(len(tokens))
         return np.asarray(slot.decode(tokens, outputs=1)[-1][: self._n_tokens])
 
     def _distribution(self, row: NDArray[np.float32], drafted: Sequence[int]) -> Distribution:
