@@ -18,6 +18,10 @@ COMMANDS = {
     "complete": ("paceline.commands.complete", "command", "Complete the code at a position in a file."),
     "setup": ("paceline.commands.setup", "command", "Choose models for this machine, fetch and measure them."),
     "doctor": ("paceline.commands.doctor", "command", "Check that everything works, and say what does not."),
+    "serve": ("paceline.commands.serve", "command", "Hold the models for all programs; they start it when needed."),
+    "status": ("paceline.commands.daemon_status", "command", "Show the daemon: its models, memory and requests."),
+    "stop": ("paceline.commands.stop", "command", "End the daemon when its requests are done."),
+    "logs": ("paceline.commands.logs", "command", "Show what happened to the daemon."),
     "models": ("paceline.commands.models", "group", "List, fetch, inspect, verify and remove model files."),
 }
 

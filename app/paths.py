@@ -1,6 +1,7 @@
 """Where Paceline keeps things, by the rules of each operating system (platformdirs)."""
 
 import os
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import platformdirs
 from paceline.errors import ConfigError
 
 NAME = "paceline"
+USE_ANOTHER = "set XDG_RUNTIME_DIR to a folder that belongs to you alone (mode 0700)"
 
 
 def expanded(path: str | Path, what: str = "the path") -> Path:
@@ -50,6 +52,20 @@ def cache_dir() -> Path:
 def state_dir() -> Path:
     """What was measured on this machine: decode-cost curves; on Linux `$XDG_STATE_HOME/paceline`."""
     return _of_person(platformdirs.user_state_path)
+
+
+def runtime_dir() -> Path:
+    """What lives as long as a session: the daemon's socket; on Linux `$XDG_RUNTIME_DIR/paceline`.
+
+    Where the system has no such folder it is one in the folder for temporary files, which others may have made first:
+    whoever uses it has to check whose it is. Raises ConfigError.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # platformdirs warns of that on every start
+        try:
+            return _of_person(platformdirs.user_runtime_path)
+        except OSError as error:
+            raise ConfigError(f"no folder for the daemon's socket: {error}", USE_ANOTHER) from error
 
 
 def _of_person(where: Callable[..., Path]) -> Path:

@@ -1,7 +1,6 @@
 """`paceline ask`: one question, one answer, streamed."""
 
 import contextlib
-import queue
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,13 +9,9 @@ import click
 from paceline.commands.options import GenerationOptions, generation_options
 from paceline.errors import InputError
 
-PATIENCE = 2.0  # seconds for a cancelled request to end
-
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from paceline.engine.engine import Stream
-    from paceline.engine.sequence import Event
+    from paceline.commands.session import Engine
+    from paceline.daemon.events import End, Event, Message
     from paceline.status import Status
 
 
@@ -42,8 +37,8 @@ def command(
 
     Standard input is shown to the model too: `git diff | paceline ask "review this"`. Without TEXT it is the question.
     """
-    from paceline.commands.session import opened, overrides, read_stdin, read_text
-    from paceline.prompts.chat import Message
+    from paceline.commands.session import opened, read_stdin, read_text
+    from paceline.daemon.events import Message
     from paceline.prompts.context import Attachment, with_files
     from paceline.status import Status
 
@@ -53,56 +48,58 @@ def command(
         question, piped = piped or "", None
     if not question.strip():
         raise InputError("there is no question", 'write one: paceline ask "…", or pipe it in')
-    with Status() as status, opened(status, options) as service:
-        prompt = service.config.ask.system if system is None else system
+    with Status() as status, opened(status, options) as (engine, config):
+        prompt = config.ask.system if system is None else system
         messages = [Message("system", prompt)] if prompt else []
         messages.append(Message("user", with_files(question, attachments, piped)))
-        _print(service.chat(messages, overrides(options)), status, service.model, options)
+        _answer(engine, messages, status, options, options.max_tokens or config.ask.max_tokens)
 
 
-def _until_interrupted(stream: "Stream") -> "Iterator[Event]":
-    """The stream's events. Ctrl-C ends it early, but not without its figures; then it goes on to whoever handles it."""
-    from paceline.engine.sequence import Finished
-
-    try:
-        yield from stream
-    except KeyboardInterrupt:
-        stream.cancel()
-        with contextlib.suppress(queue.Empty):
-            event = stream.events.get(timeout=PATIENCE)
-            while not isinstance(event, (Finished, BaseException)):
-                event = stream.events.get(timeout=PATIENCE)
-            if isinstance(event, Finished):
-                yield event
-        raise
-
-
-def _print(stream: "Stream", status: "Status", model: str, options: GenerationOptions) -> None:
-    """Write the answer as it comes, or one object at the end."""
-    from paceline.commands.session import as_json, report
-    from paceline.console import say
-    from paceline.engine.sequence import Delta, Finished, Prefilled
+def _answer(
+    engine: "Engine", messages: "list[Message]", status: "Status", options: GenerationOptions, max_tokens: int
+) -> None:
+    """Write the answer as it comes, or one object at the end. Leaving early, for whatever reason, cancels it."""
+    from paceline.commands.ahead import read_ahead
+    from paceline.commands.session import Telling, as_json, asked
+    from paceline.daemon.events import End, Text
     from paceline.text import ControlFilter
 
-    clean, whole = ControlFilter(), []
-    for event in _until_interrupted(stream):
-        if isinstance(event, Prefilled):
-            status.show(f"reading {event.done} of {event.total} tokens …")
-        elif isinstance(event, Delta):
+    clean, whole, tell, ended = ControlFilter(), list[str](), Telling(status), False
+
+    def show(event: "Event") -> None:
+        nonlocal ended
+        if isinstance(event, Text):
             status.clear()
             whole.append(event.text)
             if not options.as_object:
                 click.echo(clean.feed(event.text), nl=False)
-        elif isinstance(event, Finished):
+        elif isinstance(event, End):
+            ended = True
             status.clear()
-            if options.as_object:
-                click.echo(as_json("".join(whole), event.reason, model, event.stats))
-            else:
-                click.echo(clean.flush())
-            if event.reason == "length" and not options.as_object:
-                say(
-                    "the answer was cut: "
-                    + ("the context is full" if event.stats.context_full else "raise --max-tokens")
-                )
-            if options.stats:
-                report(event.stats)
+            click.echo(as_json("".join(whole), event) if options.as_object else clean.flush())
+            _tell_end(event, options, max_tokens)
+        else:
+            tell(event)
+
+    events = engine.chat(messages, asked(options))
+    with contextlib.closing(read_ahead(events) if options.daemon else events) as coming:
+        try:
+            for event in coming:
+                show(event)
+        except KeyboardInterrupt:
+            with contextlib.suppress(KeyboardInterrupt):
+                if not ended:
+                    show(coming.throw(KeyboardInterrupt()))  # the engine tells what it knows of its figures
+            raise
+
+
+def _tell_end(end: "End", options: GenerationOptions, max_tokens: int) -> None:
+    from paceline.commands.session import report
+    from paceline.console import say
+
+    if end.reason == "length" and not options.as_object:
+        produced = end.usage.completion_tokens
+        full = produced is not None and produced < max_tokens
+        say("the answer was cut: " + ("the context is full" if full else "raise --max-tokens"))
+    if options.stats:
+        report(end.usage, end.timings)

@@ -35,7 +35,7 @@ def command(
 
     LINE and COL count from 1, columns in characters. `-:LINE:COL` takes the text from standard input.
     """
-    from paceline.commands.session import as_json, opened, overrides, read_stdin, read_text, report
+    from paceline.commands.session import Telling, as_json, asked, opened, read_stdin, read_text, report
     from paceline.console import is_terminal, say
     from paceline.prompts.lines import find_position
     from paceline.status import Status
@@ -43,23 +43,23 @@ def command(
 
     name, line, column = parse_place(place)
     document = (read_stdin() or "") if name == "-" else read_text(Path(name))
-    find_position(document, line, column)  # before the models are loaded
-    with Status() as status, opened(status, options) as service:
+    _, cursor = find_position(document, line, column)  # before the models are loaded
+    with Status() as status, opened(status, options) as (engine, _):
         status.show("completing …")
-        done = service.complete(document, line, column, single_line=single_line, overrides=overrides(options))
+        wish = asked(options, single_line=single_line, priority="completion")
+        done = engine.complete(document[:cursor], document[cursor:], wish, Telling(status))
         status.clear()
+        cut = {"prefix_cut": done.prefix_cut, "suffix_cut": done.suffix_cut}
         if options.as_object:
-            cut = {"prefix_cut": done.prompt.prefix_cut, "suffix_cut": done.prompt.suffix_cut}
-            click.echo(as_json(done.text, done.finish_reason, service.model, done.stats, **cut))
+            click.echo(as_json(done.text, done, **cut))
         else:
             click.echo(strip_controls(done.text), nl=False)
         if options.stats:
             if not options.as_object and is_terminal(sys.stdout):
                 click.echo()
-            report(done.stats)
-            before, after = done.prompt.prefix_cut, done.prompt.suffix_cut
-            if before or after:
-                say(f"context     {before} characters before and {after} after were left out")
+            report(done.usage, done.timings)
+            if any(cut.values()):
+                say(f"context     {done.prefix_cut} characters before and {done.suffix_cut} after were left out")
 
 
 def parse_place(place: str) -> tuple[str, int, int]:

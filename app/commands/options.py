@@ -20,6 +20,7 @@ class GenerationOptions:
     seed: int | None
     speculation: Speculation | None
     offline: bool
+    daemon: bool
     as_object: bool
     stats: bool
 
@@ -45,6 +46,11 @@ OPTIONS = (
         help="Who drafts: auto decides by what pays on this machine.",
     ),
     click.option("--offline", is_flag=True, help="Never use the network."),
+    click.option(
+        "--daemon/--no-daemon",
+        default=True,
+        help="Ask the engine that all programs share, or load the models into this process.",
+    ),
     click.option("--json", "as_object", is_flag=True, help="Print one JSON object instead of the text."),
     click.option("--stats", is_flag=True, help="Print figures to stderr."),
 )

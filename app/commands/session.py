@@ -1,68 +1,113 @@
-"""What `ask` and `complete` share: opening the engine, reading inputs, reporting figures."""
+"""What `ask` and `complete` share: reaching the engine, reading inputs, reporting figures."""
 
 import json
 import os
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Protocol, TextIO
 
 from paceline import config as configuration
 from paceline import paths
+from paceline.commands.figures import figures
 from paceline.commands.options import GenerationOptions
 from paceline.config import Config
 from paceline.console import say
-from paceline.daemon import assembly, selection
-from paceline.daemon.service import Overrides, Service
-from paceline.engine.engine import Engine
-from paceline.engine.stats import Stats
-from paceline.errors import InputError
+from paceline.daemon.events import Completion, End, Event, Loading, Message, Note, Options, Progress, Reasoning, Usage
+from paceline.errors import ConfigError, InputError
 from paceline.status import Status
 
 LARGEST_INPUT = 16 * 2**20  # bytes; more text than any context holds
+WORTH_TELLING = 2000  # milliseconds of waiting that a person wants to know about
+
+
+class Engine(Protocol):
+    """Whoever answers: the daemon, a server elsewhere, or the models in this process. See daemon.client.Client."""
+
+    def chat(self, messages: Sequence[Message], options: Options = ...) -> Generator[Event, None, None]:
+        """An answer as it comes."""
+        ...
+
+    def complete(
+        self, prefix: str, suffix: str, options: Options = ..., notice: Callable[[Event], None] = ...
+    ) -> Completion:
+        """What to insert between two texts."""
+        ...
 
 
 @contextmanager
-def opened(status: Status, options: GenerationOptions) -> Iterator[Service]:
-    """A service on the configured pair, set up first if need be. Raises every PacelineError there is."""
+def opened(status: Status, options: GenerationOptions) -> Iterator[tuple[Engine, Config]]:
+    """The engine that the options and the configuration mean. Raises every PacelineError there is.
+
+    Models on this machine are set up first if need be, here, where a person can be asked.
+    """
     from paceline.commands.setup import ensure
 
     config = configuration.load(paths.config_file())
-    config = ensure(config, say, offline=options.offline)
-    engine, service, installed = open_service(config, status, options)
-    try:
-        yield service
-        assembly.review(engine, installed)
-    finally:
-        service.close()
+    if config.engine.url and options.daemon:
+        _forbid_network(config, offline=options.offline or config.models.offline)
+    else:
+        config = ensure(config, say, offline=options.offline)
+    if not options.daemon:
+        from paceline.commands.in_process import in_process
 
-
-def open_service(
-    config: Config, status: Status, options: GenerationOptions
-) -> tuple[Engine, Service, assembly.Installed]:
-    """Load the pair that the configuration names; its files are here already, or are fetched."""
-    from paceline.progress import ProgressBar
-
-    files = selection.pair_files(config)
-    assert files is not None, "set-up names a pair"
-    found = selection.fetch(files, config, ProgressBar, offline=options.offline)
+        with in_process(config, status, options) as service:
+            yield service, config
+        return
+    from paceline.daemon.client import connect
 
     def tell(text: str) -> None:
         status.clear()
         say(text)
 
-    status.show("loading the models …")
-    installed = assembly.inspect(found[0], found[1] if len(found) > 1 else None, config)
-    engine = assembly.load(installed, tell, speculation=options.speculation or config.engine.speculation)
-    status.clear()
-    return engine, Service(engine, config, files.target.id), installed
+    status.show("waiting for the engine …")
+    with connect(config, tell) as client:
+        yield client, config
 
 
-def overrides(options: GenerationOptions) -> Overrides:
+def _forbid_network(config: Config, *, offline: bool) -> None:
+    from paceline.daemon.remote import on_this_machine
+
+    if offline and not on_this_machine(config.engine.url):
+        raise ConfigError(
+            "engine.url names another machine, and the network is not to be used",
+            "use the models of this machine with --no-daemon, or allow the network",
+        )
+
+
+def asked(options: GenerationOptions, **more: Any) -> Options:  # noqa: ANN401
     """What the command line asks for instead of the configuration."""
-    return Overrides(options.max_tokens, options.temperature, options.seed, options.speculation)
+    return Options(
+        max_tokens=options.max_tokens,
+        temperature=options.temperature,
+        seed=options.seed,
+        speculation=options.speculation,
+        **more,
+    )
+
+
+class Telling:
+    """Tells a person how an answer is getting on: passing states on the status line, notes as lines, each once."""
+
+    def __init__(self, status: Status) -> None:
+        self._status = status
+        self._told: set[str] = set()
+
+    def __call__(self, event: Event) -> None:
+        """Take an event; one that is a part of the answer is not told."""
+        if isinstance(event, Note) and event.text not in self._told:
+            self._told.add(event.text)
+            self._status.clear()
+            say(event.text)
+        elif isinstance(event, Loading):
+            self._status.show("loading the models …")
+        elif isinstance(event, Reasoning):
+            self._status.show("thinking …")
+        elif isinstance(event, Progress):
+            left = f", {event.ms_left / 1000:.0f} s left" if event.ms_left and event.ms_left >= WORTH_TELLING else ""
+            self._status.show(f"reading {event.done} of {event.total} tokens{left} …")
 
 
 def read_text(path: Path) -> str:
@@ -115,38 +160,19 @@ def decode(data: bytes, name: str) -> str:
     return text
 
 
-def as_json(text: str, finish_reason: str, model: str, stats: Stats, **more: Any) -> str:  # noqa: ANN401
+def as_json(text: str, end: End | Completion, **more: Any) -> str:  # noqa: ANN401
     """The one object that --json prints. ASCII only, so no terminal sees a control character."""
+    reason = end.reason if isinstance(end, End) else end.finish_reason
     usage = {
-        "prompt_tokens": stats.prompt_tokens,
-        "completion_tokens": stats.predicted_tokens,
-        "cached_tokens": stats.cached_tokens,
+        "prompt_tokens": end.usage.prompt_tokens,
+        "completion_tokens": end.usage.completion_tokens,
+        "cached_tokens": end.usage.cached_tokens,
     }
-    whole = {"text": text, "finish_reason": finish_reason, "model": model, "usage": usage, "timings": stats.timings()}
+    whole = {"text": text, "finish_reason": reason, "model": end.model, "usage": usage, "timings": dict(end.timings)}
     return json.dumps({**whole, **more})
 
 
-def report(stats: Stats) -> None:
-    """The figures for a person, on stderr."""
-    read = stats.prompt_tokens - stats.cached_tokens
-    cached = f" ({stats.cached_tokens} more were cached)" if stats.cached_tokens else ""
-    say(f"prompt      {read} tokens in {stats.prompt_ms / 1000:.2f} s{cached}")
-    say(
-        f"answer      {stats.predicted_tokens} tokens in {stats.predicted_ms / 1000:.2f} s, "
-        f"{stats.tokens_per_second:.1f} tokens/s"
-        + ("" if stats.speed_up is None else f", {stats.speed_up:.2f}x of plain decoding on this machine")
-    )
-    if stats.rounds:
-        say(
-            f"rounds      {stats.rounds}, mean accepted length {stats.accepted / stats.rounds:.2f}, "
-            f"{stats.drafted - stats.accepted} drafted tokens wasted"
-        )
-    say(
-        f"time        drafting {stats.drafting_ms:.0f} ms, verifying {stats.verifying_ms:.0f} ms, "
-        f"sampling {stats.sampling_ms:.0f} ms"
-    )
-    for name, each in stats.drafters.items():
-        shares = " ".join(f"{share:.0%}" for share in each.acceptance_by_position(8))
-        say(f"{name:11} {each.accepted} of {each.drafted} accepted in {each.rounds} drafts; by position {shares}")
-    for note in stats.notes:
-        say(f"note        {note}")
+def report(usage: Usage, timings: Mapping[str, Any]) -> None:
+    """The figures for a person, on stderr: those that the engine gives."""
+    for line in figures(usage, timings):
+        say(line)

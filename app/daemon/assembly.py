@@ -4,7 +4,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -73,13 +73,22 @@ def load(installed: Installed, say: Say, *, speculation: str = "auto") -> Engine
 def load_shared(installed: Installed, say: Say, config: Config) -> "Shared":
     """An engine for many requests at a time, and the policy for completions. Raises ModelError, ResourceError."""
     settings = config.engine
-    limits = Limits(settings.parallel, settings.queue, settings.step_ms, settings.parking_mb << 20)
+    parking = parking_bytes(settings.parking_mb << 20, installed)
+    limits = Limits(settings.parallel, settings.queue, settings.step_ms, parking)
     loaded = _load(installed, say, settings.speculation, limits)
     target, model = loaded.engine, loaded.draft
     curve = target.controller.draft_costs
     infills = model is not None and llama.read_vocabulary(model.path).fim() is not None
     way = route(config.complete, target.controller.costs, curve, infills=infills)
     return Shared(target, way, lambda: _draft_engine(loaded, limits))
+
+
+def parking_bytes(wanted: int, installed: Installed) -> int:
+    """Main memory for parked conversations: as configured, but no more than half of what loading will leave."""
+    hardware = installed.hardware
+    planned = sum(item.bytes for item in installed.plan.memory if item.where == "CPU" or hardware.unified_memory)
+    left = max(0, hardware.memory_available - planned)
+    return min(wanted, left // 2) if hardware.memory_available else wanted
 
 
 @dataclass(frozen=True)
@@ -249,18 +258,27 @@ def _open(
     """Load in a thread of its own, so that Ctrl-C reaches this one at once and ends the loading."""
     stop = threading.Event()
 
-    def load() -> llama.LlamaBackend:
-        return llama.LlamaBackend(
-            path, options, n_seq_max=n_seq_max, keep_going=lambda: not stop.is_set(), weights=weights
-        )
+    loaded: Future[llama.LlamaBackend] = Future()
 
-    with ThreadPoolExecutor(1, "paceline-load") as pool:
-        loading = pool.submit(load)
+    def load() -> None:
         try:
-            return loading.result()
-        except BaseException:
-            stop.set()
-            raise
+            loaded.set_result(
+                llama.LlamaBackend(
+                    path, options, n_seq_max=n_seq_max, keep_going=lambda: not stop.is_set(), weights=weights
+                )
+            )
+        except BaseException as error:
+            loaded.set_exception(error)
+
+    thread = threading.Thread(target=load, name="paceline-load", daemon=True)
+    try:
+        thread.start()
+        return loaded.result()
+    except BaseException:
+        stop.set()
+        if thread.ident is not None:
+            thread.join()
+        raise
 
 
 def _doubt(disturbed: bool, target: CostCurve, draft: CostCurve | None = None) -> str:

@@ -146,7 +146,7 @@ class Generation:
             return 0  # a constraint holds for a few tokens only (a word being typed); not worth looking ahead for
         wanted = self.request.max_tokens - self.produced - 1
         room = self.n_ctx - len(self.tokens)
-        return max(0, min(wanted, room))
+        return max(0, min(wanted, room, room if self.request.draft_length is None else self.request.draft_length))
 
     def distribution(self, row: NDArray[np.float32], drafted: Sequence[int]) -> Distribution:
         """The target's final distribution for what follows the tokens and these drafted ones."""

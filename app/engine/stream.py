@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import Literal
 
-from paceline.engine.sequence import Chosen, Delta, Event, Finished, Generation, Prefilled, Request
+from paceline.engine.sequence import Chosen, Delta, Event, Finished, FinishReason, Generation, Prefilled, Request
 
 Sink = Callable[[Event], None]
 
@@ -20,7 +20,7 @@ class Stream:
     number: int = 0  # in the order of arrival
     sink: Sink | None = None
     events: "SimpleQueue[Event]" = field(default_factory=SimpleQueue)
-    cancelled: Literal["", "cancelled", "superseded"] = ""
+    cancelled: FinishReason | Literal[""] = ""
     sequence: Generation | None = None  # once it has run for the first time
     arrived: float = field(default_factory=time.monotonic)
 

@@ -41,17 +41,17 @@ _QWEN = (
 FAMILIES: dict[str, Family] = {
     "codeqwen": Family("<fim_prefix>{prefix}<fim_suffix>{suffix}<fim_middle>", _STARCODER, r"codeqwen"),
     "qwen-coder": Family(
-        "<|fim_prefix|>{prefix}<|fim_suffix|>{suffix}<|fim_middle|>", _QWEN, r"qwen[\d.]*[-_ ]?(?:\w+[-_ ])*coder|zeta"
-    ),
-    "starcoder": Family(
-        "<fim_prefix>{prefix}<fim_suffix>{suffix}<fim_middle>",
-        _STARCODER,
-        r"star[-_ ]?coder|stable[-_ ]?code|refact|granite(?!-4)",
+        "<|fim_prefix|>{prefix}<|fim_suffix|>{suffix}<|fim_middle|>", _QWEN, r"qwen[^/]{0,40}coder"
     ),
     "granite-4": Family(
         "<|fim_prefix|>{prefix}<|fim_suffix|>{suffix}<|fim_middle|>",
         ("<|end_of_text|>", "<|fim_pad|>", "<|filename|>", "<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>"),
-        r"granite-4",
+        r"granite-?4",
+    ),
+    "starcoder": Family(
+        "<fim_prefix>{prefix}<fim_suffix>{suffix}<fim_middle>",
+        _STARCODER,
+        r"star[-_ ]?coder|stable[-_ ]?code|refact|granite",
     ),
     "codegemma": Family(
         "<|fim_prefix|>{prefix}<|fim_suffix|>{suffix}<|fim_middle|>",
@@ -88,11 +88,15 @@ def build(prefix: str, suffix: str, family: Family, budget: Budget) -> TextPromp
 
     Texts of the family's special tokens in the document are made harmless: a server would read them as tokens.
     """
-    head = cut_head(prefix, budget.prefix_tokens, _tokens)
-    tail = cut_tail(suffix, budget.suffix_tokens, _tokens)
+    head, tail = cut(prefix, suffix, budget)
     shown = {"prefix": _disarmed(prefix[head:], family), "suffix": _disarmed(suffix[:tail], family)}
     text = re.sub(r"\{(prefix|suffix)\}", lambda place: shown[place[1]], family.template)
     return TextPrompt(text, head, len(suffix) - tail)
+
+
+def cut(prefix: str, suffix: str, budget: Budget) -> tuple[int, int]:
+    """Where to begin in the prefix and to end in the suffix, by an estimate of their tokens."""
+    return cut_head(prefix, budget.prefix_tokens, _tokens), cut_tail(suffix, budget.suffix_tokens, _tokens)
 
 
 def without_special(text: str, special: tuple[str, ...]) -> str:

@@ -17,7 +17,7 @@ THEIR_TIMINGS = {
 }  # fmt: skip
 OUR_TIMINGS = {
     "rounds", "mean_accepted_length", "drafting_ms", "verifying_ms", "sampling_ms", "wasted_n", "speed_up",
-    "drafters", "notes",
+    "drafters", "notes", "queued_ms",
 }  # fmt: skip
 SPECULATION = ("auto", "off", "ngram", "draft")
 EVERYTHING = "[sampling]\ntop_k = 0\ntop_p = 1.0"  # at a high temperature: every byte there is

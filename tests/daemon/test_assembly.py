@@ -15,7 +15,7 @@ from paceline.engine.backend import DecodeAborted
 from paceline.engine.costs import CostCurve
 from paceline.engine.sampler import SamplerSettings
 from paceline.engine.sequence import Finished, Request
-from paceline.errors import ConfigError, ModelError
+from paceline.errors import ConfigError, ModelError, ResourceError
 from paceline.plan import LoadOptions
 from support.odd_models import write_recurrent_model
 from support.tiny_model import write_tiny_model
@@ -322,3 +322,42 @@ def test_a_curve_that_decoding_contradicts_is_doubted(tiny, load, measured):
     _, said = load(tiny.target, None)
     assert measured.calls == 2
     assert said == ["measuring what a decode costs on this machine again, now it is idle"]
+
+
+def test_parked_conversations_get_no_more_than_half_of_what_loading_leaves(tiny):
+    installed = assembly.inspect(tiny.target, tiny.draft, CONFIG)
+    planned = sum(item.bytes for item in installed.plan.memory)
+    tight = replace(installed, hardware=replace(installed.hardware, memory_available=planned + 1000))
+    assert assembly.parking_bytes(10**6, tight) == 500
+    assert assembly.parking_bytes(300, tight) == 300
+    nothing = replace(installed, hardware=replace(installed.hardware, memory_available=planned - 1))
+    assert assembly.parking_bytes(10**6, nothing) == 0
+
+
+def test_where_memory_is_short_the_target_is_loaded_with_less_context_and_says_so(tiny, monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    config = Config(engine=EngineConfig(threads=1, context=8192))
+    real, tried = assembly.llama.LlamaBackend, []
+
+    def short(path, options, **how):
+        tried.append(options.n_ctx)
+        if options.n_ctx > 2048:
+            raise ResourceError("cannot create a context", "less")
+        return real(path, options, **how)
+
+    monkeypatch.setattr(assembly.llama, "LlamaBackend", short)
+    said = []
+    engine = assembly.load(assembly.inspect(tiny.target, None, config), said.append)
+    assert tried == [8192, 4096, 2048]
+    assert engine.target.capabilities.n_ctx == 2048
+    assert any("memory is short" in line and "2048" in line for line in said)
+    engine.close()
+
+
+def test_where_even_the_least_does_not_fit_the_error_arrives(tiny, monkeypatch):
+    def never(path, options, **how):
+        raise ResourceError("no memory at all", "less")
+
+    monkeypatch.setattr(assembly.llama, "LlamaBackend", never)
+    with pytest.raises(ResourceError, match="no memory at all"):
+        assembly.load(assembly.inspect(tiny.target, None, CONFIG), lambda _: None)

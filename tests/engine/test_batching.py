@@ -278,6 +278,14 @@ def test_a_batch_never_holds_more_than_it_may_however_much_is_drafted():
     assert max(model.decoded) <= 16
 
 
+@pytest.mark.parametrize("length", [0, 1, 3])
+def test_a_request_may_bound_its_drafts(length):
+    steps = Steps(engine_on(FakeBackend(n_seq_max=1)))
+    steps.submit("bounded", Request([1, 2, 3, 4] * 10, 60, speculation="ngram", draft_length=length))
+    stats = steps.until("bounded").stats
+    assert max(stats.drafters["ngram"].proposed_at, default=-1) == length - 1 if length else not stats.drafted
+
+
 # Newest wins.
 
 

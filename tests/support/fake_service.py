@@ -3,7 +3,7 @@
 import contextlib
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -67,7 +67,7 @@ class FakeStream:
     """A stream that plays a script: events, errors, and gates that hold it until they are opened."""
 
     sink: Callable[[Any], None]
-    script: Sequence[Any]
+    script: Iterable[Any]
     cancelled: threading.Event = field(default_factory=threading.Event)
     over: threading.Event = field(default_factory=threading.Event)
 
@@ -124,7 +124,7 @@ class EngineState:
 class FakeService:
     """Plays `scripts` in turn; the last one again and again."""
 
-    def __init__(self, *scripts: Sequence[Any], config: Config | None = None) -> None:
+    def __init__(self, *scripts: Iterable[Any], config: Config | None = None) -> None:
         self.scripts = list(scripts) or [saying("Hi")]
         self.config = config or Config()
         self.model = "tiny"

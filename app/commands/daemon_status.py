@@ -1,0 +1,85 @@
+"""`paceline status`: what the daemon does."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from paceline.daemon.protocol import StatusReport
+
+GIB, MIB = 2**30, 2**20
+
+
+@click.command()
+@click.option("--json", "as_object", is_flag=True, help="Print one JSON object.")
+def command(as_object: bool) -> None:
+    """Show the daemon that holds the models: where it listens, what it has loaded, what it is doing.
+
+    Starts none: where none runs the exit code is 1, and the JSON object says "pid": null.
+    """
+    import msgspec
+
+    from paceline.console import out
+    from paceline.daemon import probe
+    from paceline.daemon.runtime import Runtime
+    from paceline.errors import ExitCode
+
+    runtime = Runtime.open()
+    found = probe.find(runtime)
+    report = probe.status(found) if found is not None else None
+    if report is None:
+        begins = "a daemon is starting or ending" if runtime.occupied() else "no daemon is running"
+        out('{"pid": null}' if as_object else f"{begins}; the next request starts one")
+        raise click.exceptions.Exit(ExitCode.FAILURE)
+    if as_object:
+        out(msgspec.json.encode(report).decode())
+    else:
+        for line in described(report):
+            out(line)
+
+
+def described(report: "StatusReport") -> "Iterator[str]":
+    """Lines for a person."""
+    yield f"daemon      Paceline {report.version}, process {report.pid}, {_state(report)}"
+    if report.socket:
+        yield f"socket      {report.socket}"
+    if report.http.url:
+        yield f"http        {report.http.url}"
+        yield f"token       {report.http.token}"
+    for model in report.models:
+        context = f", context of {model.n_ctx} tokens" if model.n_ctx else ""
+        yield f"model       {model.id or 'being loaded'}{context}"
+        if model.completer:
+            yield f"completions {model.completer}: {model.completer_reason}"
+        yield from (f"note        {note}" for note in model.notes)
+    if not report.models:
+        yield "model       none in memory; the next request loads it"
+    memory = report.memory
+    parked = f", {memory.parked} conversations parked in {_size(memory.parked_bytes)}" if memory.parked else ""
+    yield f"memory      {_size(memory.resident)} of {_size(memory.total)}, {_size(memory.available)} available{parked}"
+    if memory.cells:
+        yield f"context     {memory.cells_used} of {memory.cells} tokens in use"
+    for slot in report.slots:
+        doing = slot.state if slot.state == "idle" else f"{slot.state}, {slot.priority}, {slot.produced} tokens written"
+        yield f"slot {slot.id:<7}{slot.tokens} tokens, {doing}"
+    yield from (f"note        {note}" for note in report.notes)
+    yield f"log         {report.log}"
+
+
+def _state(report: "StatusReport") -> str:
+    if report.stopping:
+        return f"ending, {_requests(report.active)} to finish"
+    if report.active:
+        waiting = f", {report.waiting} waiting" if report.waiting else ""
+        return f"{_requests(report.active)}{waiting}"
+    return f"idle for {report.idle_seconds / 60:.0f} min"
+
+
+def _requests(number: int) -> str:
+    return f"{number} request{'s' * (number != 1)}"
+
+
+def _size(count: int) -> str:
+    return f"{count / GIB:.1f} GiB" if count >= GIB else f"{count / MIB:.0f} MiB"

@@ -1,0 +1,120 @@
+"""What a client asks an engine for, and what comes back. Plain data: no transport, no engine."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from paceline.config import Speculation
+
+Priority = Literal["completion", "chat", "prefetch", "background"]  # most urgent first
+
+
+@dataclass(frozen=True)
+class Message:
+    """One turn of a conversation."""
+
+    role: str  # "system" | "user" | "assistant" | "tool"
+    content: str
+
+
+@dataclass(frozen=True)
+class Extra:
+    """A piece of another file that helps to complete this one (`input_extra` of llama.cpp's /infill)."""
+
+    filename: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Options:
+    """What one request asks for instead of the configuration; None: as configured."""
+
+    max_tokens: int | None = None
+    temperature: float | None = None
+    top_k: int | None = None
+    top_p: float | None = None
+    min_p: float | None = None
+    seed: int | None = None
+    stop: Sequence[str] = ()
+    speculation: Speculation | None = None
+    draft_length: int | None = None  # drafted tokens in a round, at most; needs `speculation` to name a drafter
+    priority: Priority | None = None
+    supersedes: str = ""  # a newer request with the same key ends the older one
+    single_line: bool = False  # completions: only the rest of the line
+    extra: Sequence[Extra] = ()  # completions: pieces of other files
+    fields: Mapping[str, object] = field(default_factory=dict)  # more of the API's, such as response_format or tools
+
+
+AS_CONFIGURED = Options()
+
+
+@dataclass(frozen=True)
+class Loading:
+    """The models are being loaded; the answer begins when they are."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something that a person should know once, such as why there is no draft model."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Progress:
+    """So many of the prompt's tokens have been read."""
+
+    done: int
+    total: int
+    ms_left: float | None = None
+
+
+@dataclass(frozen=True)
+class Text:
+    """More of the answer."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Reasoning:
+    """More of what a model thinks before it answers, where a server tells the two apart."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Tokens of a request; None where the server does not say."""
+
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cached_tokens: int | None = None  # of the prompt, found in the cache
+
+
+@dataclass(frozen=True)
+class End:
+    """The answer is complete: "stop", "length", "superseded", "cancelled", or what else a server calls it."""
+
+    reason: str
+    usage: Usage = Usage()
+    timings: Mapping[str, Any] = field(default_factory=dict)  # llama.cpp's, then our own; empty where there are none
+    model: str = ""
+
+
+Event = Loading | Note | Progress | Text | Reasoning | End
+
+
+@dataclass(frozen=True)
+class Completion:
+    """What to insert at the cursor."""
+
+    text: str
+    finish_reason: str
+    usage: Usage = Usage()
+    timings: Mapping[str, Any] = field(default_factory=dict)
+    model: str = ""
+    prefix_cut: int = 0  # characters of the document's head that the model was not shown
+    suffix_cut: int = 0  # and of its tail

@@ -1,0 +1,91 @@
+"""Events of generations, from the engine's thread to the event loop. Bounded."""
+
+import asyncio
+import contextlib
+import threading
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+
+from paceline.engine.sequence import Delta, Event
+
+Tagged = tuple[int, Event]  # which of a request's streams, and what happened there
+
+
+class Feed:
+    """A queue that any thread fills and one task empties. Belongs to the loop that runs when it is made.
+
+    `cut` is done, with a reason, once more events wait than may: then nothing more is taken in.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._most = most
+        self._lock = threading.Lock()
+        self._waiting: deque[Tagged] = deque()
+        self._something = asyncio.Event()
+        self._open = True
+        self.cut: asyncio.Future[str] = self._loop.create_future()
+
+    def sink(self, index: int) -> Callable[[Event], None]:
+        """Where the stream with this number puts its events, on whichever thread."""
+        return partial(self._put, index)
+
+    async def take(self) -> list[Tagged]:
+        """All that has happened since the last time; waits for something. Adjacent pieces of text are one."""
+        await self._something.wait()
+        self._something.clear()
+        with self._lock:
+            events, self._waiting = self._waiting, deque()
+        return joined(events)
+
+    def cut_off(self, reason: str) -> None:
+        """Give the reader up. On the loop's thread."""
+        if not self.cut.done():
+            self.cut.set_result(reason)
+
+    def close(self) -> None:
+        """Whatever still comes is dropped."""
+        with self._lock:
+            self._open = False
+            self._waiting.clear()
+
+    def _put(self, index: int, event: Event) -> None:
+        with self._lock:
+            if not self._open:
+                return
+            full = len(self._waiting) >= self._most
+            if full:
+                self._open = False
+            else:
+                self._waiting.append((index, event))
+            wake = len(self._waiting) == 1  # otherwise the loop knows already
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody reads any more
+            if full:
+                self._loop.call_soon_threadsafe(self.cut_off, f"{self._most} events were not taken")
+            elif wake:
+                self._loop.call_soon_threadsafe(self._something.set)
+
+
+def joined(events: "deque[Tagged] | list[Tagged]") -> list[Tagged]:
+    """The events with text of the same stream that comes in a row as one piece."""
+    found: list[Tagged] = []
+    texts: list[str] = []
+    for index, event in events:
+        last = found[-1] if found else None
+        if isinstance(event, Delta) and last is not None and last[0] == index and isinstance(last[1], Delta):
+            texts.append(event.text)
+            continue
+        _close_text(found, texts)
+        if isinstance(event, Delta):
+            texts.append(event.text)
+        found.append((index, event))
+    _close_text(found, texts)
+    return found
+
+
+def _close_text(found: list[Tagged], texts: list[str]) -> None:
+    """The texts that came in a row become the last event's."""
+    if len(texts) > 1:
+        found[-1] = (found[-1][0], Delta("".join(texts)))
+    texts.clear()

@@ -1,0 +1,145 @@
+"""The parts that need no application: the feed, calls in text, depth of JSON, log-probabilities."""
+
+import asyncio
+import json
+import threading
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paceline.daemon.http import body, schemas, tools
+from paceline.daemon.http.errors import RequestError
+from paceline.daemon.http.feed import Feed, joined
+from paceline.daemon.http.logprobs import Trail
+from paceline.engine.sequence import Chosen, Delta, Prefilled
+from support.fake_service import bytes_vocabulary
+
+ADD = '<tool_call>\n{"name": "add", "arguments": {"a": "<b>"}}\n</tool_call>'
+
+
+def test_text_in_a_row_is_joined_and_nothing_else():
+    events = [(0, Delta("a")), (0, Delta("b")), (1, Delta("c")), (0, Delta("d")), (0, Prefilled(1, 2)), (0, Delta("e"))]
+    assert joined(events) == [(0, Delta("ab")), (1, Delta("c")), (0, Delta("d")), (0, Prefilled(1, 2)), (0, Delta("e"))]
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.text("ab", min_size=1, max_size=2))))
+def test_joining_loses_no_text(events):
+    found = joined([(index, Delta(text)) for index, text in events])
+    for index in range(3):
+        assert "".join(each.text for at, each in found if at == index) == "".join(
+            text for at, text in events if at == index
+        )
+
+
+def test_a_feed_passes_on_what_threads_put_in():
+    async def main():
+        feed = Feed(1000)
+
+        def fill(index):
+            sink = feed.sink(index)
+            for at in range(100):
+                sink(Prefilled(at, 100))
+
+        threads = [threading.Thread(target=fill, args=[index]) for index in range(4)]
+        for thread in threads:
+            thread.start()
+        found = []
+        while len(found) < 400:
+            found += await asyncio.wait_for(feed.take(), 10)
+        for index in range(4):
+            assert [each.done for at, each in found if at == index] == list(range(100))
+
+    asyncio.run(main())
+
+
+def test_a_feed_that_is_full_takes_no_more_and_says_why():
+    async def main():
+        feed = Feed(3)
+        sink = feed.sink(0)
+        for number in range(5):
+            sink(Prefilled(number, 5))
+        reason = await asyncio.wait_for(asyncio.shield(feed.cut), 10)
+        assert "3 events" in reason
+        assert [each.done for _, each in await feed.take()] == [0, 1, 2]
+
+    asyncio.run(main())
+
+
+def test_a_closed_feed_and_a_closed_loop_take_nothing_and_complain_about_nothing():
+    feeds = []
+
+    async def main():
+        feeds.append(Feed(3))
+        feeds.append(Feed(3))
+        feeds[0].close()
+        feeds[0].sink(0)(Delta("x"))
+
+    asyncio.run(main())
+    for feed in feeds:
+        feed.sink(0)(Delta("x"))
+
+
+@given(st.lists(st.integers(1, 40), max_size=30))
+def test_calls_are_found_however_the_text_is_cut(lengths):
+    text = f"Look <tool: {ADD} and\n{ADD}\nend <tool_ca"
+    found, said, calls, at = tools.ToolCalls(), "", [], 0
+    for length in [*lengths, len(text)]:
+        more, made = found.feed(text[at : at + length])
+        said, calls, at = said + more, calls + made, at + length
+    more, made = found.flush()
+    assert said + more == "Look <tool:  and\n\nend <tool_ca"
+    assert tools.ToolCalls().feed(f"{ADD}\n{ADD}\n")[0] == ""
+    assert [json.loads(each.function.arguments) for each in calls + made] == [{"a": "<b>"}] * 2
+    assert len({each.id for each in found.calls}) == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<tool_call>nonsense</tool_call>",
+        '<tool_call>{"arguments": {}}</tool_call>',
+        "<tool_call>[]</tool_call>",
+        "<tool_call>" + "[" * 5000 + "</tool_call>",
+        "<tool_call>",
+    ],
+)
+def test_what_only_looks_like_a_call_stays_text(text):
+    found = tools.ToolCalls()
+    said, made = found.feed(text)
+    rest, more = found.flush()
+    assert (said + rest, made + more) == (text, [])
+
+
+def test_a_call_that_was_not_closed_counts_if_it_is_complete():
+    found = tools.ToolCalls(inside=True)
+    assert found.feed('{"name": "now"') == ("", [])
+    assert found.feed(', "arguments": "{}"}') == ("", [])
+    said, made = found.flush()
+    assert (said, made[0].function.name, made[0].function.arguments) == ("", "now", "{}")
+
+
+@pytest.mark.parametrize(
+    ("value", "deep"), [(1, 0), ([], 1), ([1, [2, [3]]], 3), ({"a": {"b": [1]}}, 3), ([[[]], []], 3), ("[[[", 0)]
+)
+def test_depth_counts_objects_and_arrays_inside_each_other(value, deep):
+    assert body.depth(value) == deep
+
+
+def test_structs_count_as_the_objects_they_were():
+    read = body.parse(b'{"messages": [{"role": "user"}], "json_schema": {"a": [1]}}', schemas.ChatRequest, 64)
+    assert body.depth(read) == 3
+    with pytest.raises(RequestError) as raised:
+        body.parse(msgspec.json.encode({"messages": [{"role": "user"}]}), schemas.ChatRequest, 2)
+    assert raised.value.status == 400
+
+
+def test_a_token_is_told_when_the_text_it_begins_is():
+    trail = Trail(bytes_vocabulary())
+    for byte in "aéb".encode():
+        trail.add(Chosen(byte, -1.0))
+    assert [each.chosen.token for each in trail.up_to(1)] == [97]
+    assert [(each.chosen.token, each.offset) for each in trail.up_to(2)] == [(195, 1), (169, 1)]
+    assert [each.offset for each in trail.up_to(99)] == [2]
+    assert trail.up_to(99) == []

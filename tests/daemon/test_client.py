@@ -1,0 +1,563 @@
+"""The client and the daemon's wire: every test runs with the blocking client and with its asyncio twin."""
+
+import asyncio
+import json
+import subprocess
+import sys
+import threading
+from contextlib import aclosing, closing
+
+import pytest
+
+from paceline.config import AskConfig, CompleteConfig, Config, EngineConfig, SamplingConfig
+from paceline.daemon import async_client
+from paceline.daemon.async_client import AsyncClient
+from paceline.daemon.client import Client, connect
+from paceline.daemon.events import (
+    AS_CONFIGURED,
+    End,
+    Extra,
+    Loading,
+    Message,
+    Note,
+    Options,
+    Progress,
+    Reasoning,
+    Text,
+    Usage,
+)
+from paceline.daemon.local import Local
+from paceline.daemon.replies import Reader
+from paceline.daemon.runtime import Endpoint
+from paceline.errors import (
+    BusyError,
+    ConfigError,
+    ContextOverflowError,
+    EngineError,
+    InputError,
+    ModelError,
+    PacelineError,
+    ResourceError,
+)
+from support.api_server import (
+    Reply,
+    chat_answer,
+    chat_chunk,
+    data,
+    infill_answer,
+    json_reply,
+    running_api,
+    usage,
+)
+
+WHY = [Message("user", "Why?")]
+TIMINGS = {"prompt_n": 5, "predicted_n": 2, "draft_n": 3}
+CODE = "def ring(a, b):\n    ret"
+
+
+class Launcher:
+    """Counts how often a daemon was looked for; `before`, if set, is done each time."""
+
+    def __init__(self, socket):
+        self.socket = socket
+        self.count = 0
+        self.before = lambda count: None
+
+    def __call__(self, config, say):
+        self.count += 1
+        self.before(self.count)
+        return Endpoint(self.socket, "http://localhost", None)
+
+
+class Blocking:
+    """The client as tests speak to it."""
+
+    def __init__(self, engine):
+        self.client = Client(engine)
+
+    def events(self, messages=WHY, options=AS_CONFIGURED, most=None):
+        """All events, or the first ones; then the answer is closed."""
+        with closing(self.client.chat(messages, options)) as events:
+            return [event for event, _ in zip(events, range(most or 10**9), strict=False)]
+
+    def heard(self, into, messages=WHY):
+        for event in self.client.chat(messages):
+            into.append(event)
+
+    def complete(self, prefix, suffix, options=AS_CONFIGURED, notice=lambda event: None):
+        return self.client.complete(prefix, suffix, options, notice)
+
+    def models(self):
+        return self.client.models()
+
+    def status(self):
+        return self.client.status()
+
+    def close(self):
+        self.client.close()
+
+
+class Asyncio:
+    """The asyncio client as tests speak to it, on a loop of its own."""
+
+    def __init__(self, engine):
+        self.loop = asyncio.new_event_loop()
+        self.client = AsyncClient(engine)
+
+    def run(self, what):
+        return self.loop.run_until_complete(asyncio.wait_for(what, 20))
+
+    def events(self, messages=WHY, options=AS_CONFIGURED, most=None):
+        return self.run(self._events(messages, options, most))
+
+    async def _events(self, messages, options, most):
+        found = []
+        async with aclosing(self.client.chat(messages, options)) as events:
+            async for event in events:
+                found.append(event)
+                if len(found) == most:
+                    break
+        return found
+
+    def heard(self, into, messages=WHY):
+        async def hear():
+            async for event in self.client.chat(messages):
+                into.append(event)
+
+        self.run(hear())
+
+    def complete(self, prefix, suffix, options=AS_CONFIGURED, notice=lambda event: None):
+        return self.run(self.client.complete(prefix, suffix, options, notice))
+
+    def models(self):
+        return self.run(self.client.models())
+
+    def status(self):
+        return self.run(self.client.status())
+
+    def close(self):
+        self.run(self.client.aclose())
+        self.loop.close()
+
+
+@pytest.fixture
+def api(tmp_path):
+    with running_api(tmp_path / "s") as server:
+        yield server
+
+
+@pytest.fixture
+def launch(api):
+    return Launcher(api.socket)
+
+
+@pytest.fixture(params=[Blocking, Asyncio])
+def client(request, launch):
+    speaking = request.param(Local(Config(), launch, lambda text: None))
+    yield speaking
+    speaking.close()
+
+
+def texts(events):
+    return [event.text for event in events if isinstance(event, Text)]
+
+
+# --- answers ----------------------------------------------------------------------------------------------------------
+
+
+def test_an_answer_comes_in_pieces_and_ends_with_its_figures(api, client):
+    api.chat(chat_answer("Be", "cause", timings=TIMINGS))
+    *pieces, end = client.events()
+    assert pieces == [Text("Be"), Text("cause")]
+    assert end == End("stop", Usage(9, 2, 4), TIMINGS, "big")
+
+
+def test_loading_notes_and_progress_are_told_and_other_comments_are_not(api, client):
+    progress = {"total": 40, "cache": 8, "processed": 20, "time_ms": 3.0, "time_left_ms": 4.5}
+    told = [b": loading the models\n\n", b": note no draft model: too large\n\n", b": ping\n\n"]
+    api.chat(Reply([*told, data({"choices": [], "prompt_progress": progress}), *chat_answer("x").pieces]))
+    assert client.events()[:3] == [
+        Loading("loading the models"),
+        Note("no draft model: too large"),
+        Progress(20, 40, 4.5),
+    ]
+
+
+def test_what_a_model_thinks_is_told_apart_from_what_it_answers(api, client):
+    thought = data({"choices": [{"delta": {"role": "assistant", "content": None, "reasoning_content": "hm"}}]})
+    api.chat(Reply([thought, *chat_answer("yes").pieces]))
+    assert client.events()[:2] == [Reasoning("hm"), Text("yes")]
+
+
+def test_a_server_that_does_not_stream_is_understood(api, client):
+    message = {"role": "assistant", "content": "all of it"}
+    whole = {"model": "big", "choices": [{"message": message, "finish_reason": "length"}], "usage": usage(5, 3, 0)}
+    api.chat(json_reply(whole))
+    assert client.events() == [Text("all of it"), End("length", Usage(5, 3, 0), {}, "big")]
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 1000])
+def test_it_does_not_matter_how_the_bytes_are_cut(size):
+    answer = b"".join(chat_answer("é", "漢\n", '"}', timings=TIMINGS).pieces).replace(b"\n\n", b"\r\n\r\n", 2)
+    reader, found = Reader("x"), []
+    for at in range(0, len(answer), size):
+        found += reader.feed(answer[at : at + size])
+    assert texts(found) == ["é", "漢\n", '"}']
+    assert isinstance(found[-1], End)
+
+
+def test_nothing_is_waited_for_behind_the_end(api, client):
+    api.chat(Reply(chat_answer("x").pieces, stall=True))
+    assert isinstance(client.events()[-1], End)
+    assert api.gone.wait(10)
+
+
+def test_a_second_answer_may_be_asked_for_while_the_first_one_comes(api, launch):
+    api.chat(Reply([chat_chunk("one")], stall=True), chat_answer("two"))
+    with Client(Local(Config(), launch, lambda text: None)) as client, closing(client.chat(WHY)) as first:
+        assert next(first) == Text("one")
+        assert texts(client.chat(WHY)) == ["two"]
+
+
+# --- requests ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_request_brings_along_what_the_configuration_says(api, launch):
+    config = Config(
+        sampling=SamplingConfig(temperature=0.5, top_k=7, top_p=0.9, min_p=0.1, repetition_penalty=1.2),
+        ask=AskConfig(max_tokens=77),
+        engine=EngineConfig(speculation="ngram"),
+    )
+    api.chat(chat_answer("x"))
+    Blocking(Local(config, launch, lambda text: None)).events([Message("system", "Be kind."), *WHY])
+    sent = api.requests[0].body
+    assert sent["messages"] == [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Why?"}]
+    assert (sent["temperature"], sent["top_k"], sent["top_p"], sent["min_p"]) == (0.5, 7, 0.9, 0.1)
+    assert (sent["repeat_penalty"], sent["max_tokens"], sent["speculation"]) == (1.2, 77, "ngram")
+    assert (sent["stream"], sent["stream_options"], sent["return_progress"]) == (True, {"include_usage": True}, True)
+    assert not {"seed", "stop", "priority", "supersedes"} & set(sent)
+
+
+def test_what_is_asked_for_goes_before_the_configuration(api, client):
+    api.chat(chat_answer("x"))
+    asked = Options(
+        max_tokens=5, temperature=0.0, top_k=1, top_p=0.2, min_p=0.3, seed=0, stop=["END"], speculation="draft",
+        draft_length=4, priority="background", supersedes="doc", fields={"response_format": {"type": "json_object"}},
+    )  # fmt: skip
+    client.events(options=asked)
+    sent = api.requests[0].body
+    expected = {
+        "max_tokens": 5, "temperature": 0.0, "top_k": 1, "top_p": 0.2, "min_p": 0.3, "seed": 0, "stop": ["END"],
+        "speculation": {"drafter": "draft", "length": 4}, "priority": "background", "supersedes": "doc",
+        "response_format": {"type": "json_object"},
+    }  # fmt: skip
+    assert {key: sent[key] for key in expected} == expected
+
+
+def test_half_characters_are_sent_as_replacements(api, client):
+    api.chat(chat_answer("x"))
+    client.events([Message("user", "caf\udce9?")])
+    assert api.requests[0].body["messages"][0]["content"] == "caf\ufffd?"
+
+
+def test_no_proxy_stands_between_programs_of_one_machine(api, client, monkeypatch):
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    api.chat(chat_answer("x"))
+    assert texts(client.events()) == ["x"]
+
+
+def test_a_token_goes_with_every_request_where_the_daemon_listens_on_loopback():
+    with running_api() as api:
+        api.chat(chat_answer("x"))
+        endpoint = Endpoint(None, api.url.removesuffix("/v1"), "secret")
+        Blocking(Local(Config(), lambda config, say: endpoint, lambda text: None)).events()
+        assert api.requests[0].headers["authorization"] == "Bearer secret"
+
+
+# --- leaving ----------------------------------------------------------------------------------------------------------
+
+
+def test_leaving_an_answer_closes_the_connection(api, client):
+    api.chat(Reply([chat_chunk("one"), chat_chunk("two")], stall=True))
+    assert client.events(most=1) == [Text("one")]
+    assert api.gone.wait(10)
+
+
+def test_cancelling_the_task_that_waits_closes_the_connection(api, launch):
+    api.chat(Reply([chat_chunk("one")], stall=True))
+
+    async def ask_and_cancel():
+        first = asyncio.Event()
+
+        async def ask():
+            async for _ in client.chat(WHY):
+                first.set()
+
+        async with AsyncClient(Local(Config(), launch, lambda text: None)) as client:
+            task = asyncio.create_task(ask())
+            await first.wait()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            return await asyncio.to_thread(api.gone.wait, 10)
+
+    assert asyncio.run(ask_and_cancel())
+
+
+# --- a daemon that ends -----------------------------------------------------------------------------------------------
+
+
+def test_a_daemon_that_ends_in_an_answer_is_one_clear_error_and_the_next_request_works(api, client):
+    api.chat(Reply([chat_chunk("so far")], drop=True), chat_answer("again"))
+    heard = []
+    with pytest.raises(EngineError, match="ended in the middle of the answer") as caught:
+        client.heard(heard)
+    assert heard == [Text("so far")]
+    assert "paceline logs" in caught.value.hint
+    assert len(api.requests) == 1
+    assert texts(client.events()) == ["again"]
+
+
+@pytest.mark.parametrize(
+    "reply", [Reply([chat_chunk("x")]), Reply([chat_chunk("x")], break_off=True), Reply([b'data: {"cho'])]
+)
+def test_an_answer_without_an_end_is_not_taken_for_a_whole_one(api, client, reply):
+    api.chat(reply)
+    with pytest.raises(EngineError, match="middle of the answer"):
+        client.events()
+
+
+def test_a_request_that_nobody_read_is_sent_once_more_to_a_daemon_that_runs(api, client, launch):
+    api.chat(Reply(refuse=True), chat_answer("x"))
+    assert texts(client.events()) == ["x"]
+    assert (len(api.requests), launch.count) == (2, 2)
+
+
+def test_a_request_is_not_sent_a_third_time(api, client):
+    api.chat(Reply(refuse=True))
+    with pytest.raises(EngineError, match="does not answer") as caught:
+        client.events()
+    assert len(api.requests) == 2
+    assert "paceline logs" in caught.value.hint
+
+
+def test_a_daemon_that_has_ended_is_started_again(tmp_path):
+    launch = Launcher(str(tmp_path / "s"))
+    starting = running_api(tmp_path / "s")
+
+    def start(count):
+        if count == 2:
+            starting.__enter__().chat(chat_answer("x"))
+
+    launch.before = start
+    assert texts(Blocking(Local(Config(), launch, lambda text: None)).events()) == ["x"]
+    starting.__exit__(None, None, None)
+
+
+def test_a_daemon_that_cannot_be_started_says_why(client, launch):
+    def fail(count):
+        raise PacelineError("the daemon did not start", "paceline logs")
+
+    launch.before = fail
+    with pytest.raises(PacelineError, match="did not start"):
+        client.events()
+
+
+def test_several_threads_may_ask_one_client(api, launch):
+    api.chat(chat_answer("x"))
+    client, heard = Client(Local(Config(), launch, lambda text: None)), []
+    threads = [threading.Thread(target=lambda: heard.append(texts(client.chat(WHY)))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    client.close()
+    assert heard == [["x"]] * 8
+    assert launch.count == 1
+
+
+# --- refusals ---------------------------------------------------------------------------------------------------------
+
+
+def error_body(message="no", **more):
+    return {"error": {"message": message, "type": "x", "param": None, "hint": "do that", **more}}
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "kind"),
+    [
+        (400, error_body(code=400), InputError),
+        (401, error_body(code=401), ConfigError),
+        (404, error_body(code=404), ModelError),
+        (413, error_body(code=413), InputError),
+        (500, error_body(code=500), EngineError),
+        (501, error_body(code=501), ModelError),
+        (503, error_body(code=503), BusyError),
+        (503, error_body(**{"class": "ModelError"}), ModelError),
+        (503, error_body(**{"class": "ResourceError"}), ResourceError),
+        (503, error_body(**{"class": "ConfigError"}), ConfigError),
+    ],
+)
+def test_a_refusal_is_the_same_error_here_as_there(api, client, status, body, kind):
+    api.chat(json_reply(body, status))
+    with pytest.raises(PacelineError, match="no") as caught:
+        client.events()
+    assert type(caught.value) is kind
+    assert caught.value.hint == "do that"
+
+
+def test_an_overflow_has_both_numbers(api, client):
+    api.chat(json_reply(error_body(type="exceed_context_size_error", n_prompt_tokens=900, n_ctx=255), 400))
+    with pytest.raises(ContextOverflowError, match="645 more than the 255") as caught:
+        client.events()
+    assert (caught.value.needed, caught.value.available, caught.value.hint) == (900, 255, "do that")
+
+
+def test_a_busy_daemon_says_when_to_try_again(api, client):
+    api.chat(json_reply({"error": {"message": "full", "hint": None}}, 503, Retry_After="3"))
+    with pytest.raises(BusyError, match="full") as caught:
+        client.events()
+    assert caught.value.hint == "try again in 3 s"
+
+
+def test_an_error_in_the_middle_of_an_answer_is_told_as_the_daemon_tells_it(api, client):
+    overflow = error_body(code=400, type="exceed_context_size_error", n_prompt_tokens=9, n_ctx=8)
+    api.chat(Reply([chat_chunk("a"), data(overflow)]), Reply([data(error_body("broken", code=500))]))
+    heard = []
+    with pytest.raises(ContextOverflowError):
+        client.heard(heard)
+    assert heard == [Text("a")]
+    with pytest.raises(EngineError, match="broken"):
+        client.events()
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply([data(b"{not json")]),
+        Reply([data(b"[1, 2]")]),
+        Reply([data({"choices": [{"delta": {"content": 5}}]})]),
+        Reply([data(b"\xff\xfe")]),
+        Reply([data(b"[" * 100_000)]),
+        Reply([b"<html>hello"], kind="text/html"),
+        json_reply([]),
+    ],
+    ids=["no JSON", "no object", "wrong type", "no UTF-8", "too deep", "a page", "JSON of something else"],
+)
+def test_what_is_no_answer_is_not_taken_for_one(api, client, reply):
+    api.chat(reply)
+    with pytest.raises(EngineError, match="not understood"):
+        client.events()
+
+
+def test_an_event_without_an_end_does_not_fill_the_memory(api, client):
+    api.chat(Reply([b"data: " + b"x" * 2**20, *[b"x" * 2**20] * 17], stall=True))
+    with pytest.raises(EngineError, match="does not end"):
+        client.events()
+
+
+@pytest.mark.parametrize("body", [b"", b"oops", b"null", b"[]", b'{"error": 5}', b'{"error": {"message": 5}}'])
+def test_a_refusal_that_says_nothing_is_told_by_its_status(api, client, body):
+    api.chat(Reply([body], 500, "text/plain"))
+    with pytest.raises(EngineError, match="answered 500 Internal Server Error"):
+        client.events()
+
+
+# --- completions ------------------------------------------------------------------------------------------------------
+
+
+def test_a_completion_is_asked_for_by_line_and_trimmed(api, client):
+    api.answer("/infill", infill_answer("urn a", " + b)", prefix_cut=3, suffix_cut=4))
+    done = client.complete(CODE, ")\n", Options(extra=[Extra("b.py", "x = 1")], priority="completion"))
+    assert done.text == "urn a + b"  # what stands behind the cursor is not repeated
+    assert (done.finish_reason, done.model, done.usage) == ("stop", "big", Usage(20, 5, 8))
+    assert (done.prefix_cut, done.suffix_cut) == (3, 4)
+    sent = api.requests[0].body
+    assert (sent["input_prefix"], sent["prompt"], sent["input_suffix"]) == ("def ring(a, b):\n", "    ret", ")\n")
+    assert sent["input_extra"] == [{"filename": "b.py", "text": "x = 1"}]
+    assert (sent["n_predict"], sent["priority"]) == (CompleteConfig().max_tokens, "completion")
+
+
+@pytest.mark.parametrize(
+    ("stop_type", "reason"), [("eos", "stop"), ("word", "stop"), ("limit", "length"), ("superseded", "superseded")]
+)
+def test_llama_cpps_reasons_become_openais(api, client, stop_type, reason):
+    api.answer("/infill", infill_answer("x", stop_type=stop_type))
+    assert client.complete("a", "").finish_reason == reason
+
+
+def test_a_single_line_is_not_waited_for_longer_than_needed(api, client):
+    api.answer("/infill", Reply(infill_answer("urn a\n", "    b").pieces[:2], stall=True))
+    done = client.complete(CODE, "\n", Options(single_line=True))
+    assert (done.text, done.finish_reason) == ("urn a", "stop")
+    assert api.gone.wait(10)
+    assert api.requests[0].body["single_line"] is True
+
+
+def test_what_happens_before_a_completion_is_told(api, client):
+    told = []
+    api.answer("/infill", Reply([b": loading the models\n\n", b": note hm\n\n", *infill_answer("x").pieces]))
+    client.complete("a", "", notice=told.append)
+    assert told == [Loading("loading the models"), Note("hm")]
+
+
+def test_of_a_huge_document_only_what_is_near_is_sent(api, client):
+    api.answer("/infill", infill_answer("x"))
+    prefix, suffix = "a = 1\n" * 400_000, "b = 2\n" * 400_000
+    done = client.complete(prefix, suffix)
+    sent = api.requests[0].body
+    assert prefix.endswith(sent["input_prefix"])
+    assert suffix.startswith(sent["input_suffix"])
+    assert 700_000 < len(sent["input_prefix"]) <= 2**20 >= len(sent["input_suffix"]) > 700_000
+    assert (done.prefix_cut, done.suffix_cut) == (
+        len(prefix) - len(sent["input_prefix"]),
+        len(suffix) - len(sent["input_suffix"]),
+    )
+
+
+# --- the rest ---------------------------------------------------------------------------------------------------------
+
+
+def test_models_are_listed(api, client):
+    api.answer("/v1/models", json_reply({"data": [{"id": "a", "object": "model"}, {"id": "b"}]}))
+    assert client.models() == ("a", "b")
+
+
+def test_the_status_is_read(api, client):
+    report = {
+        "pid": 7, "version": "1", "protocol": 1, "started": 1.0, "socket": None, "http": {}, "models": [],
+        "memory": {}, "slots": [], "something": "newer",
+    }  # fmt: skip
+    api.answer("/paceline/status", json_reply(report))
+    assert client.status().pid == 7
+    api.answer("/paceline/status", json_reply({"pid": "seven"}))
+    with pytest.raises(EngineError, match="not understood"):
+        client.status()
+
+
+def test_nothing_is_started_before_something_is_asked(monkeypatch):
+    monkeypatch.setattr("paceline.daemon.launch.ensure", lambda *_: pytest.fail("started"))
+    connect(Config()).close()
+    asyncio.run(async_client.connect(Config()).aclose())
+
+
+@pytest.mark.parametrize("module", ["client", "remote"])
+def test_importing_the_client_loads_nothing_that_takes_time(module):
+    report = f"import json, sys, paceline.daemon.{module}; print(json.dumps(sorted(sys.modules)))"
+    loaded = json.loads(subprocess.check_output([sys.executable, "-c", report], text=True))
+    heavy = {
+        "llama_cpp",
+        "numpy",
+        "textual",
+        "rich",
+        "click",
+        "asyncio",
+        "httpx",
+        "jinja2",
+        "keyring",
+        "starlette",
+        "uvicorn",
+    }
+    assert heavy & set(loaded) == set()
+    assert not [name for name in loaded if name.startswith(("paceline.engine", "paceline.models"))]
