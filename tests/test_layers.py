@@ -13,6 +13,14 @@ FOLDERS = {"app": "paceline", "lsp": "paceline.lsp", "models": "paceline.models"
 
 LEAVES = {"errors", "paths", "config", "plan", "text"}
 TERMINAL = {"status", "progress", "console"}
+PROCESS = {
+    "protocol",
+    "runtime",
+    "probe",
+    "launch",
+    "ending",
+    "log",
+}  # of the daemon: what finding and starting it takes
 # room: the rooms it may import. A module directly in the package is a room of its own, unless a set above has it.
 MAY_IMPORT = {
     "leaves": {"leaves"},
@@ -20,15 +28,32 @@ MAY_IMPORT = {
     "engine": {"leaves", "engine"},
     "models": {"leaves", "models"},
     "prompts": {"leaves", "prompts"},
-    "daemon": {"leaves", "engine", "models", "prompts", "daemon"},
-    "commands": {"leaves", "terminal", "engine", "models", "prompts", "daemon", "commands"},
+    "process": {"leaves", "process"},
+    "client": {"leaves", "prompts", "process", "client"},  # reaches the engine through a socket only
+    "daemon": {"leaves", "engine", "models", "prompts", "process", "daemon"},
+    "http": {"leaves", "engine", "prompts", "process", "daemon", "http"},
+    "commands": {
+        "leaves",
+        "terminal",
+        "engine",
+        "models",
+        "prompts",
+        "process",
+        "client",
+        "daemon",
+        "http",
+        "commands",
+    },
     "cli": {"leaves", "terminal"},  # it imports commands by name, when they run
-    "lsp": {"leaves", "lsp"},
+    "lsp": {"leaves", "client", "lsp"},
     "__init__": set(),
     "__main__": {"cli"},
 }
 MAY_IMPORT_LLAMA_CPP = {"paceline.engine.llama"}
-HEAVY = ("llama_cpp", "numpy", "textual", "rich", "huggingface_hub", "httpx", "jinja2", "psutil", "pygls", "tomlkit")
+HEAVY = {
+    *("llama_cpp", "numpy", "textual", "rich", "huggingface_hub", "httpx", "jinja2", "psutil", "pygls", "tomlkit"),
+    *("starlette", "uvicorn", "llguidance", "prometheus_client"),
+}
 
 
 def modules(folders: Mapping[str, str] = FOLDERS) -> dict[str, str]:
@@ -58,7 +83,9 @@ def imports(name: str, source: str, known: Mapping[str, str]) -> Iterator[str]:
 
 def room(module: str) -> str:
     """The part of the package that a module of ours belongs to."""
-    first = [*module.split("."), "__init__"][1]
+    first, second = [*module.split("."), "__init__", "__init__"][1:3]
+    if first == "daemon":
+        return "process" if second in PROCESS else "http" if second == "http" else "daemon"
     return "leaves" if first in LEAVES else "terminal" if first in TERMINAL else first
 
 
@@ -122,6 +149,13 @@ def planted(name: str, line: str) -> dict[str, str]:
         ("paceline.commands.ask", "from paceline.cli import main"),
         ("paceline.lsp.server", "from paceline.engine import engine"),
         ("paceline.cli", "from paceline.commands import ask"),
+        ("paceline.lsp.server", "from paceline.daemon.service import Service"),
+        ("paceline.client.client", "from paceline.daemon.service import Service"),
+        ("paceline.client.client", "from paceline.engine.sequence import Request"),
+        ("paceline.daemon.launch", "from paceline.daemon.host import Host"),
+        ("paceline.daemon.service", "from paceline.daemon.http.app import create_app"),
+        ("paceline.daemon.service", "from paceline.client.client import connect"),
+        ("paceline.daemon.http.app", "from paceline.models.fit import plan"),
         ("paceline.paths", "from . import daemon"),
         ("paceline.paths", "from app import errors"),
         ("paceline.paths", "import models.fit"),
@@ -138,6 +172,9 @@ def test_a_forbidden_import_is_noticed(name, line):
         ("paceline.engine.llama", "import llama_cpp as llama"),
         ("paceline.engine.kv", "from . import backend\nfrom ..errors import EngineError\nimport numpy"),
         ("paceline.commands.ask", "def f():\n    from paceline.daemon import service\n    from paceline import config"),
+        ("paceline.client.client", "from paceline.daemon.launch import ensure"),
+        ("paceline.daemon.http.app", "from paceline.daemon.service import Service"),
+        ("paceline.lsp.server", "from paceline.client.async_client import connect"),
         ("paceline.__main__", "from paceline.cli import main"),
     ],
 )
@@ -154,17 +191,33 @@ def loaded_by(code: str) -> set[str]:
     assert ended.returncode == 0, ended.stderr
     first, *names = ended.stderr.splitlines()[-1].split()
     assert first == "loaded"
-    return set(names) & set(HEAVY)
+    return set(names) & HEAVY
 
 
 def test_what_is_loaded_is_noticed():
     assert "numpy" in loaded_by("import numpy")
 
 
-@pytest.mark.parametrize("module", ["cli", "commands.ask", "commands.complete", "daemon.selection"])
+@pytest.mark.parametrize(
+    "module",
+    [
+        "cli",
+        "commands.ask",
+        "commands.complete",
+        "daemon.selection",
+        "daemon.launch",
+        "client.client",
+        "client.async_client",
+    ],
+)
 def test_importing_a_front_end_loads_nothing_heavy(module):
     heavy = loaded_by(f"import paceline.{module}")
     assert not heavy & {"llama_cpp", "numpy", "textual", "rich", "huggingface_hub", "httpx", "pygls"}
+
+
+@pytest.mark.parametrize("module", ["client", "async_client"])
+def test_importing_a_client_loads_nothing_heavy(module):
+    assert loaded_by(f"import paceline.client.{module}") == set()
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Generator
 from queue import SimpleQueue
 
-from paceline.daemon.events import End, Event, Progress, Usage
+from paceline.client.events import End, Event, Progress, Usage
 
 
 def read_ahead(events: Generator[Event, None, None]) -> Generator[Event, None, None]:

@@ -10,8 +10,8 @@ from paceline.commands.options import GenerationOptions, generation_options
 from paceline.errors import InputError
 
 if TYPE_CHECKING:
+    from paceline.client.events import End, Event, Message
     from paceline.commands.session import Engine
-    from paceline.daemon.events import End, Event, Message
     from paceline.status import Status
 
 
@@ -37,8 +37,8 @@ def command(
 
     Standard input is shown to the model too: `git diff | paceline ask "review this"`. Without TEXT it is the question.
     """
+    from paceline.client.events import Message
     from paceline.commands.session import opened, read_stdin, read_text
-    from paceline.daemon.events import Message
     from paceline.prompts.context import Attachment, with_files
     from paceline.status import Status
 
@@ -59,9 +59,9 @@ def _answer(
     engine: "Engine", messages: "list[Message]", status: "Status", options: GenerationOptions, max_tokens: int
 ) -> None:
     """Write the answer as it comes, or one object at the end. Leaving early, for whatever reason, cancels it."""
+    from paceline.client.events import End, Text
     from paceline.commands.ahead import read_ahead
     from paceline.commands.session import Telling, as_json, asked
-    from paceline.daemon.events import End, Text
     from paceline.text import ControlFilter
 
     clean, whole, tell, ended = ControlFilter(), list[str](), Telling(status), False

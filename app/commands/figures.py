@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from paceline.daemon.events import Usage
+from paceline.client.events import Usage
 
 POSITIONS = 8  # in a draft, whose acceptance is shown
 

@@ -5,11 +5,11 @@ import queue
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 
+from paceline.client.events import AS_CONFIGURED, Completion, End, Event, Message, Options, Progress, Text, Usage
 from paceline.commands.options import GenerationOptions
 from paceline.config import Config
 from paceline.console import say
 from paceline.daemon import assembly, selection
-from paceline.daemon.events import AS_CONFIGURED, Completion, End, Event, Message, Options, Progress, Text, Usage
 from paceline.daemon.service import Overrides, Service
 from paceline.engine import sequence
 from paceline.engine.engine import Engine
@@ -23,7 +23,7 @@ PATIENCE = 2.0  # seconds for a cancelled request to end
 
 
 class InProcess:
-    """Speaks to a service as daemon.client.Client speaks to a server."""
+    """Speaks to a service as client.client.Client speaks to a server."""
 
     def __init__(self, service: Service) -> None:
         self._service = service

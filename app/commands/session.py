@@ -11,11 +11,11 @@ from typing import Any, Protocol, TextIO
 
 from paceline import config as configuration
 from paceline import paths
+from paceline.client.events import Completion, End, Event, Loading, Message, Note, Options, Progress, Reasoning, Usage
 from paceline.commands.figures import figures
 from paceline.commands.options import GenerationOptions
 from paceline.config import Config
 from paceline.console import say
-from paceline.daemon.events import Completion, End, Event, Loading, Message, Note, Options, Progress, Reasoning, Usage
 from paceline.errors import ConfigError, InputError
 from paceline.status import Status
 
@@ -24,7 +24,7 @@ WORTH_TELLING = 2000  # milliseconds of waiting that a person wants to know abou
 
 
 class Engine(Protocol):
-    """Whoever answers: the daemon, a server elsewhere, or the models in this process. See daemon.client.Client."""
+    """Whoever answers: the daemon, a server elsewhere, or the models in this process. See client.client.Client."""
 
     def chat(self, messages: Sequence[Message], options: Options = ...) -> Generator[Event, None, None]:
         """An answer as it comes."""
@@ -56,7 +56,7 @@ def opened(status: Status, options: GenerationOptions) -> Iterator[tuple[Engine,
         with in_process(config, status, options) as service:
             yield service, config
         return
-    from paceline.daemon.client import connect
+    from paceline.client.client import connect
 
     def tell(text: str) -> None:
         status.clear()
@@ -68,7 +68,7 @@ def opened(status: Status, options: GenerationOptions) -> Iterator[tuple[Engine,
 
 
 def _forbid_network(config: Config, *, offline: bool) -> None:
-    from paceline.daemon.remote import on_this_machine
+    from paceline.client.remote import on_this_machine
 
     if offline and not on_this_machine(config.engine.url):
         raise ConfigError(

@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
-from paceline.daemon import refusals
-from paceline.daemon.events import End, Event, Loading, Note, Progress, Reasoning, Text, Usage
-from paceline.daemon.sse import Comment, Events
+from paceline.client import refusals
+from paceline.client.events import End, Event, Loading, Note, Progress, Reasoning, Text, Usage
+from paceline.client.sse import Comment, Events
 
 LOADING, NOTE = "loading", "note "  # comments of our own server begin so
 STOP_TYPES = {"eos": "stop", "word": "stop", "none": "stop", "limit": "length"}  # llama.cpp's in OpenAI's words

@@ -5,10 +5,10 @@ from typing import TypeVar
 
 import msgspec
 
+from paceline.client import refusals
+from paceline.client.calls import Answer, Call, Flow, Infilling, Place, beyond, chat_body, infill_body, trimming
+from paceline.client.events import Message, Options
 from paceline.config import Config
-from paceline.daemon import refusals
-from paceline.daemon.calls import Answer, Call, Flow, Infilling, Place, beyond, chat_body, infill_body, trimming
-from paceline.daemon.events import Message, Options
 from paceline.daemon.protocol import STATUS, StatusReport
 from paceline.daemon.runtime import Endpoint
 from paceline.errors import EngineError, PacelineError

@@ -5,14 +5,14 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING, TypeVar
 
+from paceline.client.calls import Answer, Call, Engine, Flow, Place
+from paceline.client.client import EARLY, Notice, daemon_of, engine_of
+from paceline.client.events import AS_CONFIGURED, Completion, Event, Message, Options
+from paceline.client.gather import Gathering
+from paceline.client.local import Say
+from paceline.client.replies import Reader
+from paceline.client.transport import grow, is_whole, may_repeat, reason, refused, settings
 from paceline.config import Config
-from paceline.daemon.calls import Answer, Call, Engine, Flow, Place
-from paceline.daemon.client import EARLY, Notice, daemon_of, engine_of
-from paceline.daemon.events import AS_CONFIGURED, Completion, Event, Message, Options
-from paceline.daemon.gather import Gathering
-from paceline.daemon.local import Say
-from paceline.daemon.replies import Reader
-from paceline.daemon.transport import grow, is_whole, may_repeat, reason, refused, settings
 
 if TYPE_CHECKING:
     import httpx

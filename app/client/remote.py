@@ -12,9 +12,8 @@ from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 
-from paceline.config import Config
-from paceline.daemon import refusals
-from paceline.daemon.calls import (
+from paceline.client import refusals
+from paceline.client.calls import (
     Answer,
     Call,
     Dialect,
@@ -26,7 +25,8 @@ from paceline.daemon.calls import (
     infill_body,
     trimming,
 )
-from paceline.daemon.events import Message, Options
+from paceline.client.events import Message, Options
+from paceline.config import Config
 from paceline.errors import ConfigError, ModelError, NetworkError, PacelineError
 from paceline.text import replace_surrogates
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from paceline.daemon import refusals
-from paceline.daemon.calls import Engine, Place
+from paceline.client import refusals
+from paceline.client.calls import Engine, Place
 from paceline.errors import EngineError, PacelineError
 
 if TYPE_CHECKING:

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from paceline.daemon.calls import Infilling
-from paceline.daemon.events import Completion, End, Event, Reasoning, Text, Usage
-from paceline.daemon.replies import Reader
+from paceline.client.calls import Infilling
+from paceline.client.events import Completion, End, Event, Reasoning, Text, Usage
+from paceline.client.replies import Reader
 from paceline.prompts.fim import LineStop, finish
 from paceline.prompts.fim_text import without_special
 

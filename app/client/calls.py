@@ -6,8 +6,8 @@ from typing import Any, Literal, Protocol, TypeVar
 
 import msgspec
 
+from paceline.client.events import Message, Options
 from paceline.config import Config, SamplingConfig
-from paceline.daemon.events import Message, Options
 from paceline.errors import PacelineError
 from paceline.prompts.fim import FimPrompt
 from paceline.text import replace_surrogates

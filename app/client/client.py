@@ -12,13 +12,13 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, TypeVar
 
+from paceline.client.calls import Answer, Call, Engine, Flow, Place
+from paceline.client.events import AS_CONFIGURED, Completion, Event, Message, Options
+from paceline.client.gather import Gathering
+from paceline.client.local import Local, Say
+from paceline.client.replies import Reader
+from paceline.client.transport import is_whole, joined, may_repeat, reason, refused, settings
 from paceline.config import Config
-from paceline.daemon.calls import Answer, Call, Engine, Flow, Place
-from paceline.daemon.events import AS_CONFIGURED, Completion, Event, Message, Options
-from paceline.daemon.gather import Gathering
-from paceline.daemon.local import Local, Say
-from paceline.daemon.replies import Reader
-from paceline.daemon.transport import is_whole, joined, may_repeat, reason, refused, settings
 from paceline.errors import InputError
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def connect(config: Config, say: Say = lambda _: None) -> "Client":
 def engine_of(config: Config, say: Say) -> Engine:
     """The server that `engine.url` names, or else the daemon of this machine. Raises ConfigError."""
     if config.engine.url:
-        from paceline.daemon.remote import Remote
+        from paceline.client.remote import Remote
 
         return Remote(config)
     return Local(config, _launched, say)

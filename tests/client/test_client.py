@@ -9,11 +9,10 @@ from contextlib import aclosing, closing
 
 import pytest
 
-from paceline.config import AskConfig, CompleteConfig, Config, EngineConfig, SamplingConfig
-from paceline.daemon import async_client
-from paceline.daemon.async_client import AsyncClient
-from paceline.daemon.client import Client, connect
-from paceline.daemon.events import (
+from paceline.client import async_client
+from paceline.client.async_client import AsyncClient
+from paceline.client.client import Client, connect
+from paceline.client.events import (
     AS_CONFIGURED,
     End,
     Extra,
@@ -26,8 +25,9 @@ from paceline.daemon.events import (
     Text,
     Usage,
 )
-from paceline.daemon.local import Local
-from paceline.daemon.replies import Reader
+from paceline.client.local import Local
+from paceline.client.replies import Reader
+from paceline.config import AskConfig, CompleteConfig, Config, EngineConfig, SamplingConfig
 from paceline.daemon.runtime import Endpoint
 from paceline.errors import (
     BusyError,
@@ -544,7 +544,7 @@ def test_nothing_is_started_before_something_is_asked(monkeypatch):
 
 @pytest.mark.parametrize("module", ["client", "remote"])
 def test_importing_the_client_loads_nothing_that_takes_time(module):
-    report = f"import json, sys, paceline.daemon.{module}; print(json.dumps(sorted(sys.modules)))"
+    report = f"import json, sys, paceline.client.{module}; print(json.dumps(sorted(sys.modules)))"
     loaded = json.loads(subprocess.check_output([sys.executable, "-c", report], text=True))
     heavy = {
         "llama_cpp",

@@ -6,10 +6,10 @@ import types
 
 import pytest
 
+from paceline.client.client import Client, connect
+from paceline.client.events import AS_CONFIGURED, Message, Options, Text, Usage
+from paceline.client.remote import Remote, on_this_machine
 from paceline.config import Config, EngineConfig
-from paceline.daemon.client import Client, connect
-from paceline.daemon.events import AS_CONFIGURED, Message, Options, Text, Usage
-from paceline.daemon.remote import Remote, on_this_machine
 from paceline.errors import (
     BusyError,
     ConfigError,
