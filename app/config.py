@@ -68,7 +68,7 @@ class SamplingConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     top_k: Natural = 40  # 0: off
     top_p: Fraction = 0.95  # 1: off
     min_p: Fraction = 0.0  # 0: off
-    repetition_penalty: Annotated[float, msgspec.Meta(gt=0, le=10)] = 1.0  # 1: off
+    repetition_penalty: Annotated[float, msgspec.Meta(ge=0.01, le=10)] = 1.0  # 1: off
     repetition_window: Natural = 64  # tokens looked back at
 
 

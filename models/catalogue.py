@@ -111,14 +111,15 @@ class Catalogue:
         """Target, then draft if there is one."""
         return tuple(self.model(name) for name in (pair.target, pair.draft) if name)
 
-    def resolve(self, spec: str) -> ModelFile:
+    def resolve(self, spec: str, folder: Path = Path()) -> ModelFile:
         """What a person means by a catalogue id, the path of a GGUF, or `owner/repository:file.gguf`.
 
-        An existing file wins over a Hub name that reads the same. Raises ModelError for anything else.
+        folder: where relative paths begin. An existing file wins over a Hub name that reads the same. Raises
+        ModelError for anything else.
         """
         if spec in self.models:
             return self.models[spec]
-        local = paths.expanded(spec)
+        local = folder / paths.expanded(spec)
         if spec and _is_file(local):
             return local_file(local)
         repository, colon, file = spec.partition(":")

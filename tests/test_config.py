@@ -21,7 +21,14 @@ DEFAULTS = {
         "kv_type": "f16",
         "batch": 512,
         "speculation": "auto",
+        "parallel": 8,
+        "queue": 64,
+        "step_ms": 100.0,
+        "parking_mb": 1024,
+        "url": "",
+        "model": "",
     },
+    "daemon": {"idle_minutes": 60.0, "unload_minutes": 20.0, "http": ""},
     "sampling": {
         "temperature": 0.0,
         "top_k": 40,
@@ -34,7 +41,13 @@ DEFAULTS = {
         "system": "You are a careful programmer. Answer briefly and show code where it helps.",
         "max_tokens": 2048,
     },
-    "complete": {"max_tokens": 128, "prefix_tokens": 1024, "suffix_tokens": 256},
+    "complete": {
+        "max_tokens": 128,
+        "prefix_tokens": 1024,
+        "suffix_tokens": 256,
+        "model": "auto",
+        "latency_ms": 1500.0,
+    },
 }
 KEYS = [f"{table}.{key}" for table, keys in DEFAULTS.items() for key in keys]
 

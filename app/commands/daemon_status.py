@@ -61,9 +61,14 @@ def described(report: "StatusReport") -> "Iterator[str]":
     yield f"memory      {_size(memory.resident)} of {_size(memory.total)}, {_size(memory.available)} available{parked}"
     if memory.cells:
         yield f"context     {memory.cells_used} of {memory.cells} tokens in use"
+    empty = sum(not slot.tokens and slot.state == "idle" for slot in report.slots)
     for slot in report.slots:
+        if not slot.tokens and slot.state == "idle":
+            continue
         doing = slot.state if slot.state == "idle" else f"{slot.state}, {slot.priority}, {slot.produced} tokens written"
         yield f"slot {slot.id:<7}{slot.tokens} tokens, {doing}"
+    if empty:
+        yield f"slots       {empty} empty"
     yield from (f"note        {note}" for note in report.notes)
     yield f"log         {report.log}"
 

@@ -21,9 +21,9 @@ def command(http: str) -> None:
 
     from paceline import config as configuration
     from paceline import paths
-    from paceline.daemon.http.app import create_app
+    from paceline.daemon.http.app import Apps
     from paceline.daemon.loading import load
     from paceline.daemon.server import serve
 
     config = configuration.load(paths.config_file())
-    serve(config, partial(load, config), create_app, http=http)
+    serve(config, partial(load, config), Apps(), http=http)

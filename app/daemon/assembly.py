@@ -80,7 +80,7 @@ def load_shared(installed: Installed, say: Say, config: Config) -> "Shared":
     curve = target.controller.draft_costs
     infills = model is not None and llama.read_vocabulary(model.path).fim() is not None
     way = route(config.complete, target.controller.costs, curve, infills=infills)
-    return Shared(target, way, lambda: _draft_engine(loaded, limits))
+    return Shared(target, way, lambda: _draft_engine(loaded, limits), loaded.fault)
 
 
 def parking_bytes(wanted: int, installed: Installed) -> int:
@@ -98,6 +98,7 @@ class Shared:
     engine: Engine
     route: Route
     draft_engine: Callable[[], Engine]  # makes an engine on which the draft answers for itself
+    draft_fault: str  # why there is no draft model that could be asked for by name
 
 
 @dataclass(frozen=True)
@@ -120,6 +121,7 @@ class _Loaded:
     engine: Engine
     draft: _Draft | None
     turnstile: Turnstile
+    fault: str = ""  # of the draft, where one is set and is not used
 
 
 def _load(installed: Installed, say: Say, speculation: str, limits: Limits) -> _Loaded:
@@ -130,13 +132,12 @@ def _load(installed: Installed, say: Say, speculation: str, limits: Limits) -> _
         left_out = len(installed.headers) > 1
         say("no draft model: " + ("there is no memory for one" if left_out else "none is set (models.draft)"))
     target, options = _open_smaller(installed, limits.parallel, say)
+    fault = ""
     try:
         if path is not None:
             reason = vocabulary_fault(installed.target, path, target.vocabulary)
-            if reason and speculation == "draft":
-                raise ModelError(f"{path.name} cannot draft for {installed.target.name}: {reason}", "choose a pair")
             if reason:
-                say(f"no draft model: {path.name} does not fit {installed.target.name}: {reason}")
+                fault = f"{path.name} does not fit {installed.target.name}: {reason}"
                 path = None
         curve = _curve(lambda: target, installed.target, options, say, QUICK)
         draft = _Draft(path, installed.plan.draft) if path and installed.plan.draft else None
@@ -145,14 +146,18 @@ def _load(installed: Installed, say: Say, speculation: str, limits: Limits) -> _
         except PacelineError as error:
             if speculation == "draft":
                 raise
-            say(f"no draft model: {error.message}")
+            fault = error.message
             draft, model, draft_curve = None, None, None
+        if fault and speculation == "draft":
+            raise ModelError(fault, "choose a pair")
+        if fault:
+            say(f"no draft model: {fault}")
     except BaseException:
         target.close()
         raise
     turnstile = Turnstile()
     controller = Controller(CostModel(curve), CostModel(draft_curve) if draft_curve else None)
-    return _Loaded(Engine(target, controller, model, limits, turnstile), draft, turnstile)
+    return _Loaded(Engine(target, controller, model, limits, turnstile), draft, turnstile, fault)
 
 
 def _draft_engine(loaded: _Loaded, limits: Limits) -> Engine:

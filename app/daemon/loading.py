@@ -26,5 +26,11 @@ def load(config: Config) -> "Service":
     notes: list[str] = []
     shared = assembly.load_shared(installed, notes.append, config)
     return Service(
-        shared.engine, config, files.target.id, draft_engine=shared.draft_engine, route=shared.route, notes=notes
+        shared.engine,
+        config,
+        files.target.id,
+        draft_engine=shared.draft_engine,
+        draft_fault=shared.draft_fault,
+        route=shared.route,
+        notes=notes,
     )

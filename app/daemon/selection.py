@@ -31,7 +31,12 @@ class PairFiles:
 def store_of(config: Config) -> Store:
     """The folder of models: `models.directory`, or `models` in our data folder. Raises ConfigError."""
     folder = config.models.directory
-    return Store(paths.expanded(folder, "models.directory") if folder else paths.data_dir() / "models")
+    return Store(_base() / paths.expanded(folder, "models.directory") if folder else paths.data_dir() / "models")
+
+
+def _base() -> Path:
+    """Relative paths in the configuration begin at its file, whatever folder a command, or the daemon, runs in."""
+    return paths.config_file().absolute().parent
 
 
 def pair_files(config: Config, known: Catalogue | None = None) -> PairFiles | None:
@@ -41,13 +46,13 @@ def pair_files(config: Config, known: Catalogue | None = None) -> PairFiles | No
     if not (models.pair or models.target):
         return None
     pair = known.pair(models.pair) if models.pair else None
-    target = known.resolve(models.target) if models.target else None
+    target = known.resolve(models.target, _base()) if models.target else None
     if target is None:
         if pair is None:
             raise ConfigError("no model is chosen", "run `paceline setup`")
         target = known.model(pair.target)
     draft = models.draft or (pair.draft if pair and not models.target else "")
-    return PairFiles(target, None if draft in ("", "none") else known.resolve(draft))
+    return PairFiles(target, None if draft in ("", "none") else known.resolve(draft, _base()))
 
 
 def fetch(files: PairFiles, config: Config, progress: MakeProgress, *, offline: bool = False) -> list[Path]:

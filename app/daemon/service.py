@@ -15,7 +15,7 @@ from paceline.engine.stats import Stats
 from paceline.engine.status import EngineStatus
 from paceline.engine.stream import Sink, Stream
 from paceline.engine.vocabulary import Vocabulary
-from paceline.errors import InputError
+from paceline.errors import InputError, ModelError
 from paceline.prompts import healing
 from paceline.prompts.chat import Message, encode_chat
 from paceline.prompts.context import Attachment
@@ -105,11 +105,14 @@ class Service:
         model: str,
         *,
         draft_engine: Callable[[], Engine] | None = None,
+        draft_fault: str = "",
         route: Route = TARGET,
         notes: Sequence[str] = (),
     ) -> None:
-        """draft_engine: makes, once, an engine on which the draft model answers for itself, where `route` says so."""
+        """draft_engine: makes, once, an engine on which the draft model answers for itself, where `route` says so.
+        draft_fault: why there is none to be asked for by name."""
         self._engine = engine
+        self._draft_fault = draft_fault
         self._completer = Completer(engine, draft_engine, route)
         self.config = config
         self.model = model
@@ -237,6 +240,8 @@ class Service:
         constraint: Constraint | None,
         until: Until | None,
     ) -> Request:
+        if overrides.speculation == "draft" and self._draft_fault:
+            raise ModelError(f"no draft model: {self._draft_fault}", "choose a pair, or leave the drafting to Paceline")
         seed = random_seed() if overrides.seed is None else overrides.seed
         return Request(
             prompt=prompt,

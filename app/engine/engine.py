@@ -14,7 +14,7 @@ from paceline.engine.drafters.model import DraftModel
 from paceline.engine.drafters.team import Team
 from paceline.engine.kv import SlotTable
 from paceline.engine.scheduler import Scheduler, Turn
-from paceline.engine.sequence import RANKS, Finished, FinishReason, Generation, Request
+from paceline.engine.sequence import RANKS, Finished, FinishReason, Generation, Prefilled, Request
 from paceline.engine.speculate import Prefill, Round
 from paceline.engine.stats import Stats
 from paceline.engine.status import EngineStatus, SlotStatus
@@ -216,6 +216,8 @@ class Engine:
             sequence.slot, stream.sequence = slot, sequence
             self._streams[sequence] = stream
             self._scheduler.add(sequence)
+        if not sequence.first_token_at:
+            sequence.send(Prefilled(same, len(sequence.tokens)))
 
     def _turns(self) -> list[Turn]:
         """Who runs in this step. Where the cache is full, those at rest leave it, then the last of those that run."""

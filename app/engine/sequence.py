@@ -43,7 +43,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Prefilled:
-    """So many of the prompt's tokens are in the cache."""
+    """So many of the prompt's tokens are in the cache. The first one says how many were there to begin with."""
 
     done: int
     total: int

@@ -97,9 +97,14 @@ class Stats:
         return {
             "prompt_n": prompt_n,
             "prompt_ms": round(self.prompt_ms, 3),
+            "cache_n": self.cached_tokens,
+            "prompt_per_token_ms": round(self.prompt_ms / prompt_n, 3) if prompt_n > 0 else 0.0,
             "prompt_per_second": round(prompt_n / self.prompt_ms * 1000, 3) if self.prompt_ms > 0 else 0.0,
             "predicted_n": self.predicted_tokens,
             "predicted_ms": round(self.predicted_ms, 3),
+            "predicted_per_token_ms": (
+                round(self.predicted_ms / self.predicted_tokens, 3) if self.predicted_tokens else 0.0
+            ),
             "predicted_per_second": round(self.tokens_per_second, 3),
             "draft_n": self.drafted,
             "draft_n_accepted": self.accepted,

@@ -361,3 +361,14 @@ def test_where_even_the_least_does_not_fit_the_error_arrives(tiny, monkeypatch):
     monkeypatch.setattr(assembly.llama, "LlamaBackend", never)
     with pytest.raises(ResourceError, match="no memory at all"):
         assembly.load(assembly.inspect(tiny.target, None, CONFIG), lambda _: None)
+
+
+def test_relative_paths_in_the_configuration_begin_at_its_file(tiny, monkeypatch, tmp_path):
+    (tmp_path / "settings").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "settings" / "mine.gguf").write_bytes(b"GGUF")
+    monkeypatch.setenv("PACELINE_CONFIG", str(tmp_path / "settings" / "config.toml"))
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    files = selection.pair_files(Config(models=ModelsConfig(target="./mine.gguf", draft="mine.gguf")))
+    assert {str(file.path) for file in files.files} == {str(tmp_path / "settings" / "mine.gguf")}
+    assert selection.store_of(Config(models=ModelsConfig(directory="kept"))).root == tmp_path / "settings" / "kept"

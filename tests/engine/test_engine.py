@@ -56,7 +56,7 @@ def test_a_long_prompt_goes_in_chunks_and_says_how_far_it_is():
     model = FakeBackend(n_batch=16)
     with running(model) as engine:
         got = answer(engine, Request([1, 2, 3, 4, 5] * 10, 3, speculation="off"))
-    assert [each.done for each in got.prefilled] == [16, 32, 48, 50]
+    assert [each.done for each in got.prefilled] == [0, 16, 32, 48, 50]
     assert {each.total for each in got.prefilled} == {50}
     assert model.decoded[:4] == [16, 16, 16, 2]
 

@@ -128,6 +128,7 @@ class Api:
         headers: Mapping[str, str] | None = None,
         chunks: Sequence[bytes] | None = None,
         server: tuple[str, int | None] = TCP,
+        client: tuple[str, int] | None = None,
         more_headers: Sequence[tuple[bytes, bytes]] = (),
     ) -> AsyncIterator[Connection]:
         """A connection with a request on it. Leaving waits until the application has done with it."""
@@ -149,7 +150,7 @@ class Api:
             "root_path": "",
             "headers": [(name.encode(), value.encode()) for name, value in sent.items() if value is not None]
             + list(more_headers),
-            "client": None if server[1] is None else ("127.0.0.1", 50000),
+            "client": client or (None if server[1] is None else ("127.0.0.1", 50000)),
             "server": server,
         }
         served = asyncio.ensure_future(self.app(scope, connection.receive, connection.send))

@@ -47,6 +47,8 @@ def test_a_request_needs_exactly_one_host():
 def test_over_a_unix_socket_any_host_will_do():
     assert Api().get("/v1/models", headers={"host": "paceline"}, server=UNIX).status == 200
     assert Api().get("/v1/models", headers={"host": "paceline"}, server=TCP).status == 403
+    portless = ("evil.example", None)  # no server, but clients that call an application directly
+    assert Api().get("/v1/models", headers={"host": "evil.example"}, server=portless, client=("::1", 1)).status == 403
 
 
 @pytest.mark.parametrize(

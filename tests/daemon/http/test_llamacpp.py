@@ -136,6 +136,10 @@ def test_probabilities_have_ids_and_bytes():
     assert [(each["id"], each["bytes"], each["logprob"]) for each in found] == [(195, [195], -0.5), (169, [169], -0.5)]
     assert [each["id"] for each in found[0]["top_logprobs"]] == [195, 35]
     assert api.service.asked[0].logprobs == 2
+    _, reply = complete(FakeService(saying("é", logprobs=True)), n_probs=2, stream=True)
+    *pieces, last = reply.events
+    assert [entry["id"] for each in pieces for entry in each["completion_probabilities"]] == [195, 169]
+    assert "completion_probabilities" not in last
     _, reply = complete(post_sampling_probs=True, n_probs=2)
     assert (reply.status, reply.error["param"]) == (400, "post_sampling_probs")
 

@@ -52,6 +52,12 @@ def test_required_fields_are_required_and_bounds_told(described):
     assert schema["properties"]["messages"]["minItems"] == 1
 
 
+def test_what_may_go_wrong_is_told(described):
+    assert {"400", "403", "408", "413", "431", "500", "503"} <= set(
+        described["paths"]["/v1/completions"]["post"]["responses"]
+    )
+
+
 def test_the_token_is_described_where_there_is_one(described):
     assert "security" not in described
     with_token = Api(token="x").get("/openapi.json", headers={"x-api-key": "x"}).json()

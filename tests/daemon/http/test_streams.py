@@ -7,7 +7,7 @@ import pytest
 
 from paceline.config import Config, EngineConfig
 from paceline.daemon.http.limits import Limits
-from paceline.engine.sequence import Delta
+from paceline.engine.sequence import Delta, Finished
 from paceline.errors import EngineError, ModelError, ResourceError
 from support.asgi_client import Api
 from support.fake_service import FakeHost, FakeService, eventually, saying
@@ -145,22 +145,32 @@ def test_a_reader_is_not_blamed_for_a_slow_engine():
 
 
 def test_one_request_takes_no_more_places_than_there_are():
-    def counted():
-        running.append(sum(not each.over.is_set() for each in service.streams))
-        yield from saying("a")
+    script, gate = held("a")
+    service = FakeService(script, config=Config(engine=EngineConfig(parallel=2)))
+    api, begin = Api(service), service._start
+    running, ended = [], []
 
-    running = []
-    service = FakeService(config=Config(engine=EngineConfig(parallel=2)))
-    start = service._start
+    def counting(overrides, sink):
+        def note(event):
+            ended.extend([event] * isinstance(event, Finished))
+            sink(event)
 
-    def begin(overrides, sink):
-        service.scripts = [counted()] * (len(service.streams) + 1)
-        return start(overrides, sink)
+        running.append(len(service.streams) + 1 - len(ended))
+        return begin(overrides, note)
 
-    service._start = begin
-    reply = Api(service).post("/v1/completions", {"prompt": ["a"] * 6})
+    service._start = counting
+
+    async def exchange():
+        async with api.connected("POST", "/v1/completions", {"prompt": ["a"] * 6}) as connection:
+            while len(service.streams) < 2:
+                await asyncio.sleep(0.001)
+            await asyncio.sleep(0.02)
+            gate.set()
+        return connection.reply
+
+    reply = asyncio.run(exchange())
     assert [each["text"] for each in reply.json()["choices"]] == ["a"] * 6
-    assert max(running) <= 2
+    assert max(running) == 2
 
 
 def test_a_reader_that_catches_up_in_time_misses_nothing():
