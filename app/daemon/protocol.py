@@ -13,6 +13,7 @@ from paceline.config import Config
 
 PROTOCOL = 1  # raised when a client of the version before can no longer be served
 HELLO, STATUS, STOP = "/paceline/hello", "/paceline/status", "/paceline/stop"
+CANCEL = "/paceline/cancel"
 
 When = Literal["idle", "now"]  # "idle": once the running requests are done
 
@@ -32,6 +33,12 @@ class StopRequest(msgspec.Struct, frozen=True):
     """POST /paceline/stop; the answer is 202 and comes before the daemon ends."""
 
     when: When = "idle"
+
+
+class CancelRequest(msgspec.Struct, frozen=True):
+    """POST /paceline/cancel; the answer is 202, and the request's own answer ends as "cancelled" within a step."""
+
+    id: str  # of the answer as in its chunks, and in the header X-Request-Id of the request or its answer
 
 
 class HttpReport(msgspec.Struct, frozen=True):

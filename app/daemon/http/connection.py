@@ -2,9 +2,12 @@
 
 import asyncio
 from collections.abc import Coroutine
-from typing import Any
+from typing import Any, TypeVar
 
 from starlette.types import Receive
+
+
+T = TypeVar("T")
 
 
 class ClientGoneError(Exception):
@@ -35,6 +38,17 @@ async def while_connected(receive: Receive, work: Coroutine[Any, Any, None], cut
         for each in (task, gone):
             each.cancel()
         await asyncio.gather(task, gone, return_exceptions=True)
+
+
+async def unless(stopped: "asyncio.Future[None]", work: Coroutine[Any, Any, T]) -> T | None:
+    """What the work returns, or None where it was stopped before."""
+    task = asyncio.ensure_future(work)
+    try:
+        await asyncio.wait({task, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        return await task if task.done() else None
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
 
 async def _disconnected(receive: Receive) -> None:

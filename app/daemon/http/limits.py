@@ -16,4 +16,4 @@ class Limits:
     pending_events: int = 8192  # of the engine that wait for a reader; then it is cut off
     stall_seconds: float = 30.0  # a reader that takes nothing for so long is cut off too
     jobs: int = 128  # prompts times choices in one request: 400
-    comment_seconds: float = 5.0  # between two signs of life while models are loaded
+    comment_seconds: float = 10.0  # in which a stream had nothing to say; then it gives a sign of life

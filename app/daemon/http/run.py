@@ -2,12 +2,13 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from paceline.daemon.http.feed import Feed, Tagged
 from paceline.engine.sequence import Event, Finished, Prefilled
+from paceline.engine.stats import Stats
 from paceline.errors import BusyError
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class Run:
         self._waiting = list(range(len(jobs)))
         self._read: set[int] = set()  # their prompt is in the cache
         self._streams: dict[int, Stream] = {}  # running
+        self._cancelled = False
 
     async def begin(self) -> None:
         """Submit what may be submitted now. Raises PacelineError when the engine refuses.
@@ -44,7 +46,7 @@ class Run:
         """
         for index in list(self._waiting):
             after = self._jobs[index].after
-            if len(self._streams) >= self._window:
+            if self._cancelled or len(self._streams) >= self._window:
                 return
             if after is not None and after not in self._read:
                 continue
@@ -55,6 +57,8 @@ class Run:
                     raise
                 return
             self._waiting.remove(index)
+            if self._cancelled:  # meanwhile
+                self._streams[index].cancel()
 
     async def batches(self) -> AsyncIterator[list[Tagged]]:
         """Everything that happens, until all jobs are finished. Raises what went wrong with one of them."""
@@ -69,9 +73,12 @@ class Run:
                     self._read.add(index)
             yield batch
             await self.begin()
+        if self._waiting:  # cancelled before they began
+            yield never_begun(self._waiting)
 
     def cancel(self) -> None:
-        """Stop computing what is not finished."""
+        """Stop computing what is not finished, and begin nothing more; the ends still come."""
+        self._cancelled = True
         for stream in self._streams.values():
             stream.cancel()
 
@@ -84,6 +91,11 @@ class Run:
         except asyncio.CancelledError:
             submission.give_up()
             raise
+
+
+def never_begun(jobs: Iterable[int]) -> list[Tagged]:
+    """The ends of jobs that were cancelled before the engine knew of them."""
+    return [(index, Finished("cancelled", Stats())) for index in jobs]
 
 
 class _Submission:

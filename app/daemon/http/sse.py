@@ -1,6 +1,7 @@
 """Server-sent events (WHATWG HTML) as the answer of a generation, and how a reader that does not read is left."""
 
 import asyncio
+from collections.abc import Sequence
 
 import msgspec
 from starlette.types import Send
@@ -34,19 +35,34 @@ class Outlet:
         self._feed = feed
         self._patience = patience
         self.started = False
+        self._written = 0.0
 
-    async def start(self) -> None:
-        """Send the head."""
+    async def start(self, headers: Sequence[tuple[bytes, bytes]] = ()) -> None:
+        """Send the head, with these headers too."""
         self.started = True
-        await self._send({"type": "http.response.start", "status": 200, "headers": HEADERS})
+        await self._send({"type": "http.response.start", "status": 200, "headers": [*HEADERS, *headers]})
 
     async def write(self, body: bytes, *, last: bool = False) -> None:
         """Send on; returns when the reader has room for more."""
         if not body and not last:
             return
         loop = asyncio.get_running_loop()
+        self._written = loop.time()
         alarm = loop.call_later(self._patience, self._feed.cut_off, f"nothing was taken for {self._patience:.0f} s")
         try:
             await self._send({"type": "http.response.body", "body": body, "more_body": not last})
         finally:
             alarm.cancel()
+
+    async def stay_alive(self, seconds: float, text: str) -> None:
+        """Write a comment whenever nothing was written for so long: whoever waits, or a proxy, might give up.
+
+        Runs until it is cancelled.
+        """
+        loop = asyncio.get_running_loop()
+        while True:
+            left = self._written + seconds - loop.time()
+            if left > 0:
+                await asyncio.sleep(left)
+            else:
+                await self.write(comment(text))
