@@ -19,6 +19,7 @@ import uvicorn
 
 from paceline.config import Config
 from paceline.daemon import listen, log, log_writer, report
+from paceline.daemon.connection import Connection
 from paceline.daemon.host import LOADING, Host
 from paceline.daemon.protocol import PROTOCOL, Control, Hello, HttpReport, StatusReport, When, config_digest
 from paceline.daemon.runtime import Runtime, State, access_token
@@ -286,7 +287,7 @@ def _loopback(given: str, configured: str, notes: list[str], *, needed: bool) ->
 def _settings(app: Any) -> uvicorn.Config:  # noqa: ANN401 - ASGI's types
     return uvicorn.Config(
         app,
-        http="h11",  # the one whose headers can be bounded
+        http=Connection,
         ws="none",
         lifespan="off",
         log_config=None,

@@ -110,7 +110,8 @@ class Service:
         notes: Sequence[str] = (),
     ) -> None:
         """draft_engine: makes, once, an engine on which the draft model answers for itself, where `route` says so.
-        draft_fault: why there is none to be asked for by name."""
+        draft_fault: why there is none to be asked for by name.
+        """
         self._engine = engine
         self._draft_fault = draft_fault
         self._completer = Completer(engine, draft_engine, route)
@@ -199,7 +200,10 @@ class Service:
             raise InputError("a grammar cannot be used for infilling", "leave out grammar and json_schema")
         max_tokens = self.config.complete.max_tokens
         request = self._request(infill.tokens, overrides, max_tokens, "completion", infill.constraint, infill.until)
-        return self._completer().submit(request, sink)
+        completer = self._completer()
+        if completer is not self._engine:
+            self._engine.make_way(request.priority)
+        return completer.submit(request, sink)
 
     def complete(
         self,

@@ -14,7 +14,7 @@ from paceline.engine.drafters.model import DraftModel
 from paceline.engine.drafters.team import Team
 from paceline.engine.kv import SlotTable
 from paceline.engine.scheduler import Scheduler, Turn
-from paceline.engine.sequence import RANKS, Finished, FinishReason, Generation, Prefilled, Request
+from paceline.engine.sequence import RANKS, Finished, FinishReason, Generation, Prefilled, Priority, Request
 from paceline.engine.speculate import Prefill, Round
 from paceline.engine.stats import Stats
 from paceline.engine.status import EngineStatus, SlotStatus
@@ -121,6 +121,12 @@ class Engine:
             self._flying = []
         return True
 
+    def make_way(self, priority: Priority) -> None:
+        """Another engine on this processor has a request of this class: a long step of less urgent ones is stopped."""
+        with self._changed:
+            if self._interrupts(RANKS[priority]):
+                self._abort(True)
+
     def close(self) -> None:
         """Stop at once and free the memory; running requests end as cancelled."""
         with self._changed:
@@ -152,12 +158,15 @@ class Engine:
         while True:
             with self._changed:
                 while not (self._closing or self._waiting or self._scheduler.running):
+                    self._turnstile.rest(self)
                     self._changed.wait()
                 self._reap()
                 if self._closing:
+                    self._turnstile.rest(self)
                     return
+                rank = self._most_urgent()
             try:
-                with self._turnstile:
+                with self._turnstile.turn(self, rank):
                     self.step()
             except DecodeAborted:
                 continue  # somebody was cancelled, or somebody more urgent came
@@ -183,6 +192,11 @@ class Engine:
                 self._start(stream)
             except Exception as error:  # whatever it is, its owner waits for an answer
                 stream.send(_as_ours(error))
+
+    def _most_urgent(self) -> int:
+        """The best class of all that run or wait."""
+        ranks = [RANKS[stream.request.priority] for stream in self._waiting]
+        return min([*ranks, *(each.rank for each in self._scheduler.running[:1])], default=max(RANKS.values()))
 
     def _rank(self, stream: Stream) -> int:
         """Its class, or a better one if it has waited long."""
@@ -223,7 +237,7 @@ class Engine:
         """Who runs in this step. Where the cache is full, those at rest leave it, then the last of those that run."""
         n_batch, slots = self._capabilities.n_batch, self._slots
         while True:
-            turns = self._scheduler.next(slots.room(n_batch))
+            turns = self._scheduler.next(slots.room(n_batch), crowded=self._turnstile.crowded(self))
             running = self._scheduler.running
             if turns or not running:
                 return turns

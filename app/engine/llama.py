@@ -84,8 +84,8 @@ class Model:
                 f"llama.cpp cannot load {path}: {_LOG.first()}",
                 "check the file with `paceline models info`; a newer llama-cpp-python may know its kind",
             )
-        self.vocabulary = _read_vocabulary(self.handle)
         self._users = 1
+        self.vocabulary = _read_vocabulary(self.handle, lambda: self._users > 0)
 
     def share(self) -> "Model":
         """The same weights for one more context."""
@@ -350,7 +350,8 @@ def devices() -> list[Device]:
     return found
 
 
-def _read_vocabulary(model: object) -> Vocabulary:
+def _read_vocabulary(model: object, alive: Callable[[], bool]) -> Vocabulary:
+    """alive: whether the tables still exist; they go with the weights."""
     vocab = llama.llama_model_get_vocab(model)
     n_tokens = llama.llama_vocab_n_tokens(vocab)
     ids = range(n_tokens)
@@ -359,7 +360,12 @@ def _read_vocabulary(model: object) -> Vocabulary:
     def known(token: int) -> int | None:
         return token if 0 <= token < n_tokens else None
 
+    def check() -> None:
+        if not alive():
+            raise ModelError("the model was closed", "send the request again")
+
     def encode(text: str, special: bool, bos: bool) -> list[int]:
+        check()
         data = text.encode("utf-8", "surrogatepass")
         size = len(data) + 8
         buffer = (llama.llama_token * size)()
@@ -375,6 +381,7 @@ def _read_vocabulary(model: object) -> Vocabulary:
     def piece(token: int) -> bytes:
         if token in control:
             return b""
+        check()
         size = 64
         while True:
             buffer = ctypes.create_string_buffer(size)

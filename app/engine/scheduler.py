@@ -67,8 +67,10 @@ class Scheduler:
         """A request is over, or has to wait again."""
         self._running.remove(sequence)
 
-    def next(self, cells: int) -> list[Turn]:
+    def next(self, cells: int, *, crowded: bool = False) -> list[Turn]:
         """What to decode in this step, within so many cells; empty when there is nothing to do.
+
+        crowded: another engine waits for the step's end.
 
         Requests that decode come before those that read, as their one token costs little and is waited for. Less
         urgent ones ride along where that is cheap, or where they have been passed over for too long.
@@ -78,7 +80,7 @@ class Scheduler:
         top = self._running[0].rank if self._running else 0
         for sequence in sorted(self._running, key=lambda each: (each.rank, each.reading, each.number)):
             base = sum(turn.tokens for turn in turns)
-            tokens = min(self._wanted(sequence, turns), room - base)
+            tokens = min(self._wanted(sequence, turns, crowded), room - base)
             if tokens > 0 and (sequence.rank == top or self._may_ride(sequence, base, tokens)):
                 turns.append(Turn(sequence, tokens))
         served = {turn.sequence for turn in turns}
@@ -86,13 +88,13 @@ class Scheduler:
             sequence.skipped = 0 if sequence in served else sequence.skipped + 1
         return turns
 
-    def _wanted(self, sequence: Generation, turns: Sequence[Turn]) -> int:
+    def _wanted(self, sequence: Generation, turns: Sequence[Turn], crowded: bool) -> int:
         """Pending tokens that may go into this step: one, or a chunk whose size follows from who waits for its end."""
         held, pending = len(sequence.place.tokens), len(sequence.tokens) - len(sequence.place.tokens)
         if pending == 1:
             return 1
         base = sum(turn.tokens for turn in turns)
-        if any(turn.sequence.rank <= sequence.rank for turn in turns):
+        if crowded or any(turn.sequence.rank <= sequence.rank for turn in turns):
             size = self._affordable(base, max(self._target, CHEAP * self._costs.at(max(base, 1))), LEAST)
         else:
             size = self._affordable(0, ALONE * self._target, LONE_LEAST)

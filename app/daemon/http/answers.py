@@ -288,9 +288,9 @@ class Health(Answer, frozen=True):
 
 
 class ErrorDetail(Answer, frozen=True, rename={"kind": "class"}):
-    """What failed."""
+    """What failed. `code`: the status, or a word such as "unsupported"."""
 
-    code: int
+    code: int | str
     message: str
     type: str
     param: str | None = None

@@ -19,6 +19,7 @@ from paceline.daemon.http.limits import Limits
 from paceline.daemon.http.metrics import Meters
 from paceline.daemon.http.openapi import document
 from paceline.daemon.http.routes import places
+from paceline.daemon.http.running import Running
 from paceline.errors import PacelineError
 
 if TYPE_CHECKING:
@@ -35,12 +36,13 @@ def create_app(
     control: "Control",
     limits: Limits = Limits(),  # noqa: B008 - frozen
     meters: Meters | None = None,
+    running: Running | None = None,
 ) -> Starlette:
     """The application for one listener. `token` None: whoever can connect may ask. Lifespan is not needed.
 
-    `meters`: figures that several listeners share; without it this one has its own.
+    `meters`, `running`: what several listeners share; without them this one has its own.
     """
-    desk = Desk(host, limits, meters or Meters(host))
+    desk = Desk(host, limits, meters or Meters(host), running or Running())
 
     @cache
     def describe() -> bytes:
@@ -62,15 +64,16 @@ def create_app(
 
 
 class Apps:
-    """Makes the applications of one host's listeners, which share their figures."""
+    """Makes the applications of one host's listeners, which share their figures and know each other's requests."""
 
     def __init__(self) -> None:
         self._meters: Meters | None = None
+        self._running = Running()
 
     def __call__(self, host: "Host", *, token: str | None, control: "Control") -> Starlette:
         """One application; see create_app."""
         self._meters = self._meters or Meters(host)
-        return create_app(host, token=token, control=control, meters=self._meters)
+        return create_app(host, token=token, control=control, meters=self._meters, running=self._running)
 
 
 async def _failed(_: Request, error: Exception) -> Response:

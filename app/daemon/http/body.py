@@ -1,8 +1,11 @@
 """A request's body as a struct."""
 
 import asyncio
+import json
+import math
 import re
-from typing import TypeVar
+from collections.abc import Iterator
+from typing import Any, TypeVar
 
 import msgspec
 from starlette.requests import ClientDisconnect, Request
@@ -12,6 +15,7 @@ from paceline.daemon.http.limits import Limits
 
 Body = TypeVar("Body", bound=msgspec.Struct)
 LARGE = 256 * 1024  # bytes of a body that takes a while to read
+EXACT = 2**53  # from here on, floats are no exact integers
 _MISSING = re.compile(r"missing required field `([^`]+)`")
 
 
@@ -29,19 +33,65 @@ async def read(request: Request, into: type[Body], limits: Limits) -> Body:
 
 
 def parse(data: bytes, into: type[Body], most: int) -> Body:
-    """The struct that the JSON describes. Unknown fields are ignored. Raises RequestError."""
+    """The struct that the JSON describes. Unknown fields are ignored; 128.0 is a whole number. Raises RequestError."""
     try:
-        body = msgspec.json.decode(data, type=into)
+        body = _decoded(data, into)
     except msgspec.ValidationError as error:
         message, param = _explain(str(error))
         raise RequestError(400, message, "GET /openapi.json describes the fields", param=param) from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise RequestError(400, f"the body is not valid JSON: {error}") from error
+        raise _no_json(data, error) from error
     except RecursionError as error:
         raise _too_deep(most) from error
     if depth(body) > most:
         raise _too_deep(most)
     return body
+
+
+def _decoded(data: bytes, into: type[Body]) -> Body:
+    try:
+        return msgspec.json.decode(data, type=into)
+    except msgspec.ValidationError as error:
+        if "got `float`" not in str(error):
+            raise
+        try:
+            plain = msgspec.json.decode(data)
+        except msgspec.MsgspecError:  # numbers out of range in fields that are ignored
+            raise error from None
+    return msgspec.convert(_whole(plain), into)
+
+
+def _whole(value: Any) -> Any:  # noqa: ANN401 - JSON
+    """The same with integers for floats that are integral. Minus zero is none: no integer is."""
+    if isinstance(value, float):
+        whole = value.is_integer() and abs(value) < EXACT and math.copysign(1, value) == math.copysign(1, int(value))
+        return int(value) if whole else value
+    if isinstance(value, list):
+        return [_whole(each) for each in value]
+    return {key: _whole(each) for key, each in value.items()} if isinstance(value, dict) else value
+
+
+def _no_json(data: bytes, error: Exception) -> RequestError:
+    """NaN and Infinity, which Python and JavaScript programs like to write, are told by their field."""
+    try:
+        field = next(_not_finite(json.loads(data), ""), None)
+    except (ValueError, RecursionError):
+        field = None
+    if field is None:
+        return RequestError(400, f"the body is not valid JSON: {error}")
+    return RequestError(400, f"{field}: a number has to be finite", "JSON has no NaN or Infinity", param=field)
+
+
+def _not_finite(value: object, path: str) -> Iterator[str]:
+    """Where there are numbers that are none."""
+    if isinstance(value, float) and not math.isfinite(value):
+        yield path
+    elif isinstance(value, dict):
+        for key, each in value.items():
+            yield from _not_finite(each, f"{path}.{key}" if path else key)
+    elif isinstance(value, list):
+        for at, each in enumerate(value):
+            yield from _not_finite(each, f"{path}[{at}]")
 
 
 def depth(value: object) -> int:

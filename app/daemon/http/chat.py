@@ -1,7 +1,6 @@
 """POST /v1/chat/completions: OpenAI's fields, answers and chunks."""
 
 import time
-import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -93,15 +92,15 @@ class ChatShape:
     route = "/v1/chat/completions"
     ending = sse.DONE
 
-    def __init__(self, body: ChatRequest, limits: Limits) -> None:
-        """Raises RequestError for what can be told without the model."""
+    def __init__(self, body: ChatRequest, limits: Limits, name: str) -> None:
+        """`name`: the id that its chunks have. Raises RequestError for what can be told without the model."""
         count = body.n or 1
         wishes.check_jobs(count, limits.jobs)
         self._body = body
         self._messages = messages(body.messages)
         self._logprobs = (body.top_logprobs or 0) if body.logprobs or body.top_logprobs else None
         self._count = count
-        self._id = f"chatcmpl-{uuid.uuid4().hex}"
+        self._id = name
         self._created = int(time.time())
         self.choices: list[Turn] = []
 
@@ -132,6 +131,12 @@ class ChatShape:
         ]
         default = service.config.ask.max_tokens
         return [Job(_submit(prompt, each, default), after=0 if at else None) for at, each in enumerate(asked)]
+
+    def skip(self, model: str) -> None:
+        """Choices without a plan."""
+        self._model = model
+        self._logprobs = None
+        self.choices = [Turn(index, None, None) for index in range(self._count)]
 
     def take(self, index: int, event: Event) -> Iterator[ChatChunk]:
         """Chunks for an event."""

@@ -1,10 +1,10 @@
 """POST /v1/completions: OpenAI's fields, answers and chunks. `suffix` makes it filling in the middle."""
 
 import time
-import uuid
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from msgspec import UNSET
 
 from paceline.daemon.http import answers, sse, wishes
@@ -29,8 +29,8 @@ class CompletionShape:
     route = "/v1/completions"
     ending = sse.DONE
 
-    def __init__(self, body: CompletionRequest, limits: Limits) -> None:
-        """Raises RequestError for what can be told without the model."""
+    def __init__(self, body: CompletionRequest, limits: Limits, name: str) -> None:
+        """`name`: the id that its chunks have. Raises RequestError for what can be told without the model."""
         self._body = body
         self._prompts = wishes.prompts(body.prompt)
         self._count = body.n or 1
@@ -39,7 +39,7 @@ class CompletionShape:
             raise RequestError(400, "log-probabilities of a prompt cannot be had: echo and logprobs", param="echo")
         if body.suffix and (body.echo or any(not isinstance(part, str) for each in self._prompts for part in each)):
             raise RequestError(400, "suffix goes with prompts that are text, and without echo", param="suffix")
-        self._id = f"cmpl-{uuid.uuid4().hex}"
+        self._id = name
         self._created = int(time.time())
         self._echoes: list[str] = []  # by prompt
         self._echoed: set[int] = set()
@@ -76,6 +76,13 @@ class CompletionShape:
                 else:
                     jobs.append(text_job(prompt, asked, DEFAULT_MAX_TOKENS, after))
         return jobs
+
+    def skip(self, model: str) -> None:
+        """Choices without a plan."""
+        self._model = model
+        self._body = msgspec.structs.replace(self._body, logprobs=None)
+        self._echoes = [""] * len(self._prompts)
+        self.choices = [TextTurn(index) for index in range(len(self._prompts) * self._count)]
 
     def take(self, index: int, event: Event) -> Iterator[TextCompletion]:
         """Chunks for an event."""

@@ -6,7 +6,6 @@ from typing import Any, TypeVar
 
 from starlette.types import Receive
 
-
 T = TypeVar("T")
 
 

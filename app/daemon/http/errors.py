@@ -2,8 +2,9 @@
 
     {"error": {"code": 400, "message": "…", "type": "invalid_request_error", "param": "temperature", "hint": "…"}}
 
-`message`, `type` and `param` are OpenAI's; `code` is the status as a number, and the types are those of llama.cpp's
-server (README of tools/server); `hint` is ours: what to do about it, and so is `class`: the error's in paceline.errors.
+`message`, `type` and `param` are OpenAI's; `code` is the status as a number, or a word where the status does not say it
+all; the types are those of llama.cpp's server (README of tools/server); `hint` is ours: what to do about it, and so is
+`class`: the error's in paceline.errors.
 """
 
 from collections.abc import Mapping
@@ -23,13 +24,13 @@ from paceline.errors import (
 )
 
 RETRY_AFTER = 1  # seconds
+UNSUPPORTED = "unsupported"  # a code: no retry helps. Official clients repeat every 5xx, so the status is 400
 TYPES = {
     400: "invalid_request_error",
     401: "authentication_error",
     403: "permission_error",
     404: "not_found_error",
     500: "server_error",
-    501: "not_supported_error",
     503: "unavailable_error",
 }
 _STATUS: tuple[tuple[type[PacelineError], int], ...] = (
@@ -55,12 +56,14 @@ class RequestError(PacelineError):
         param: str | None = None,
         headers: Mapping[str, str] | None = None,
         kind: str | None = None,
+        code: str | None = None,
     ) -> None:
-        """`kind`: the error's class for our own client, where the status does not say it."""
+        """`kind`: the error's class for our own client, where the status does not say it. `code`: instead of it."""
         super().__init__(message, hint)
         self.status = status
         self.param = param
         self.kind = kind
+        self.code = code
         self.headers = dict(headers or {})
 
 
@@ -78,7 +81,7 @@ def tell(error: BaseException) -> Told:
     if not isinstance(error, PacelineError):
         return Told(500, _body(500, "the server failed", "its log says more: `paceline logs`"))
     if isinstance(error, RequestError):
-        said = _body(error.status, error.message, error.hint, error.param, error.kind)
+        said = _body(error.status, error.message, error.hint, error.param, error.kind, error.code)
         return Told(error.status, said, error.headers)
     status = next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
     said = _body(status, error.message, error.hint, kind=type(error).__name__)
@@ -90,16 +93,21 @@ def tell(error: BaseException) -> Told:
     return Told(status, said, headers)
 
 
-def refused(error: PacelineError, status: int) -> RequestError:
+def refused(error: PacelineError, status: int, code: str | None = None) -> RequestError:
     """The same error with another status, for a route that knows better whose fault it is."""
-    return RequestError(status, error.message, error.hint, kind=type(error).__name__)
+    return RequestError(status, error.message, error.hint, kind=type(error).__name__, code=code)
 
 
 def _body(
-    status: int, message: str, hint: str = "", param: str | None = None, kind: str | None = None
+    status: int,
+    message: str,
+    hint: str = "",
+    param: str | None = None,
+    kind: str | None = None,
+    code: str | None = None,
 ) -> dict[str, Any]:
     told = TYPES.get(status, TYPES[400] if status < 500 else TYPES[500])
-    said = {"code": status, "message": message, "type": told, "param": param, "hint": hint or None}
+    said = {"code": code or status, "message": message, "type": told, "param": param, "hint": hint or None}
     return {"error": {**said, "class": kind} if kind else said}
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -11,15 +11,18 @@ import msgspec
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from paceline.daemon.connection import ABORT
 from paceline.daemon.http import sse
 from paceline.daemon.http.choice import Choice
-from paceline.daemon.http.connection import ClientGoneError, CutOffError, while_connected
+from paceline.daemon.http.connection import ClientGoneError, CutOffError, unless, while_connected
 from paceline.daemon.http.errors import tell
-from paceline.daemon.http.feed import Feed
+from paceline.daemon.http.feed import Feed, Tagged
 from paceline.daemon.http.guard import where
 from paceline.daemon.http.limits import Limits
 from paceline.daemon.http.metrics import Meters
-from paceline.daemon.http.run import Job, Run
+from paceline.daemon.http.run import Job, Run, never_begun
+from paceline.daemon.http.running import HEADER, Running, Ticket
+from paceline.daemon.http.state import configured
 from paceline.engine.sequence import Event
 from paceline.errors import PacelineError
 
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from paceline.daemon.host import Host
     from paceline.daemon.service import Service
 
+LOADING = "loading the models"
 log = logging.getLogger(__name__)
 
 
@@ -37,6 +41,7 @@ class Desk:
     host: "Host"
     limits: Limits
     meters: Meters
+    running: Running
 
 
 class Shape(Protocol):
@@ -61,6 +66,10 @@ class Shape(Protocol):
         """The jobs, one for each choice. On a thread. Raises PacelineError."""
         ...
 
+    def skip(self, model: str) -> None:
+        """Instead of a plan: choices that stay empty, since the request was cancelled before the model was there."""
+        ...
+
     def take(self, index: int, event: Event) -> Iterable[object]:
         """Note an event of a job; what a stream tells about it."""
         ...
@@ -75,12 +84,16 @@ class Shape(Protocol):
 
 
 class Generating(Response):
-    """Generates while it is sent. A client that disconnects, or does not read, ends its requests at once."""
+    """Generates while it is sent. A client that disconnects, or does not read, ends its requests at once.
 
-    def __init__(self, desk: Desk, shape: Shape, *, stream: bool) -> None:
+    Who knows the `name` may cancel it: then the answer ends early, but in an orderly way.
+    """
+
+    def __init__(self, desk: Desk, shape: Shape, name: str, *, stream: bool) -> None:
         super().__init__()
         self._desk = desk
         self._shape = shape
+        self._name = name
         self._stream = stream
         self._failed = False
 
@@ -89,16 +102,17 @@ class Generating(Response):
         limits, shape = self._desk.limits, self._shape
         feed = Feed(limits.pending_events)
         outcome = "failed"
-        with self._desk.meters.request(shape.route) as note:
+        with self._desk.running.entered(self._name) as ticket, self._desk.meters.request(shape.route) as note:
             try:
-                await while_connected(receive, self._work(send, feed), feed.cut)
+                await while_connected(receive, self._work(send, feed, ticket), feed.cut)
                 if not self._failed:
-                    outcome = "finished"
+                    outcome = "cancelled" if ticket.cancelled.done() else "finished"
             except ClientGoneError:
                 outcome = "disconnected"
             except CutOffError as error:
                 outcome = "cut_off"  # the answer stays unfinished, which closes the connection
                 log.warning("%s: the reader was cut off: %s", shape.route, error)
+                scope.get("state", {}).get(ABORT, _leave)()
             except PacelineError as error:
                 outcome = "refused" if tell(error).status < 500 else "failed"
                 raise
@@ -106,16 +120,16 @@ class Generating(Response):
                 feed.close()
                 note(outcome, [each.finished for each in shape.choices if each.finished is not None])
 
-    async def _work(self, send: Send, feed: Feed) -> None:
+    async def _work(self, send: Send, feed: Feed, ticket: Ticket) -> None:
         outlet = sse.Outlet(send, feed, self._desk.limits.stall_seconds)
         try:
-            async with self._service(outlet) as service:
-                jobs = await asyncio.to_thread(self._shape.plan, service)
-                run = Run(service, jobs, feed, self._desk.host.config.engine.parallel)
-                try:
-                    await self._tell(run, outlet, send)
-                finally:
-                    run.cancel()
+            async with AsyncExitStack() as stack:
+                service = await unless(ticket.cancelled, stack.enter_async_context(self._service(outlet)))
+                if service is None:
+                    self._shape.skip(configured(self._desk.host.config))
+                    await self._tell(_once(never_begun(range(len(self._shape.choices)))), outlet, send)
+                else:
+                    await self._run(service, feed, ticket, outlet, send)
         except Exception as error:  # in the middle of a stream there is no status left to say it with
             if not outlet.started:
                 raise
@@ -124,21 +138,44 @@ class Generating(Response):
                 log.error("%s failed: %s", self._shape.route, where(error))
             await outlet.write(sse.data(tell(error).body), last=True)
 
-    async def _tell(self, run: Run, outlet: sse.Outlet, send: Send) -> None:
-        await run.begin()
-        if self._stream and not outlet.started:
-            await outlet.start()
-        async for batch in run.batches():
-            chunks = [chunk for index, event in batch for chunk in self._shape.take(index, event)]
-            if self._stream:
-                await outlet.write(b"".join(map(sse.data, chunks)))
-        if self._stream:
-            await outlet.write(b"".join(map(sse.data, self._shape.end())) + self._shape.ending, last=True)
-        else:
-            body = msgspec.json.encode(self._shape.whole())
+    async def _run(self, service: "Service", feed: Feed, ticket: Ticket, outlet: sse.Outlet, send: Send) -> None:
+        jobs = await asyncio.to_thread(self._shape.plan, service)
+        run = Run(service, jobs, feed, self._desk.host.config.engine.parallel)
+        if ticket.cancelled.done():
+            run.cancel()
+        ticket.cancelled.add_done_callback(lambda _: run.cancel())
+        try:
+            await run.begin()
+            await self._tell(run.batches(), outlet, send)
+        finally:
+            run.cancel()
+
+    async def _tell(self, batches: AsyncIterator[list[Tagged]], outlet: sse.Outlet, send: Send) -> None:
+        shape = self._shape
+        if not self._stream:
+            async for batch in batches:
+                for index, event in batch:
+                    for _ in shape.take(index, event):
+                        pass
+            body = msgspec.json.encode(shape.whole())
             head = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-            await send({"type": "http.response.start", "status": 200, "headers": head})
+            await send({"type": "http.response.start", "status": 200, "headers": [*head, self._header]})
             await send({"type": "http.response.body", "body": body})
+            return
+        await self._start(outlet)
+        async with _alive(outlet, self._desk.limits.comment_seconds, "still at it"):
+            async for batch in batches:
+                chunks = [chunk for index, event in batch for chunk in shape.take(index, event)]
+                await outlet.write(b"".join(map(sse.data, chunks)))
+        await outlet.write(b"".join(map(sse.data, shape.end())) + shape.ending, last=True)
+
+    async def _start(self, outlet: sse.Outlet) -> None:
+        if not outlet.started:
+            await outlet.start([self._header])
+
+    @property
+    def _header(self) -> tuple[bytes, bytes]:
+        return HEADER.lower().encode(), self._name.encode()
 
     @asynccontextmanager
     async def _service(self, outlet: sse.Outlet) -> "AsyncIterator[Service]":
@@ -147,18 +184,29 @@ class Generating(Response):
             async with self._desk.host.use() as service:
                 yield service
             return
-        await outlet.start()
-        telling = asyncio.ensure_future(self._say_loading(outlet))
-        try:
-            async with self._desk.host.use() as service:
-                telling.cancel()
-                await asyncio.wait({telling})
-                await outlet.write(b"".join(sse.comment(f"note {text}") for text in service.notes))
-                yield service
-        finally:
-            telling.cancel()
+        await self._start(outlet)
+        await outlet.write(sse.comment(LOADING))
+        async with AsyncExitStack() as stack:
+            async with _alive(outlet, self._desk.limits.comment_seconds, LOADING):
+                service = await stack.enter_async_context(self._desk.host.use())
+            await outlet.write(b"".join(sse.comment(f"note {text}") for text in service.notes))
+            yield service
 
-    async def _say_loading(self, outlet: sse.Outlet) -> None:
-        while True:
-            await outlet.write(sse.comment("loading the models"))
-            await asyncio.sleep(self._desk.limits.comment_seconds)
+
+@asynccontextmanager
+async def _alive(outlet: sse.Outlet, seconds: float, text: str) -> AsyncIterator[None]:
+    """Meanwhile the stream does not fall silent."""
+    comments = asyncio.ensure_future(outlet.stay_alive(seconds, text))
+    try:
+        yield
+    finally:
+        comments.cancel()
+        await asyncio.gather(comments, return_exceptions=True)
+
+
+async def _once(batch: list[Tagged]) -> AsyncIterator[list[Tagged]]:
+    yield batch
+
+
+def _leave() -> None:
+    """The server that runs the application will close the connection in its own way."""

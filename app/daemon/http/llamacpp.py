@@ -37,7 +37,8 @@ class LlamaShape:
         """Raises RequestError for what can be told without the model."""
         self._body = body
         self._count = body.n_cmpl or 1
-        wishes.check_jobs(prompts * self._count, limits.jobs)
+        self._total = prompts * self._count
+        wishes.check_jobs(self._total, limits.jobs)
         if body.post_sampling_probs:
             raise RequestError(400, "probabilities are told before sampling settings only", param="post_sampling_probs")
         asked = body.max_tokens if body.n_predict is None else body.n_predict
@@ -69,6 +70,13 @@ class LlamaShape:
         self.choices.append(turn)
         self._settings.append({**settings(service.config, service.n_ctx, asked), "stream": bool(body.stream)})
         return turn, asked
+
+    def skip(self, model: str) -> None:
+        """Choices without a plan."""
+        self._model = model
+        self._body = msgspec.structs.replace(self._body, n_probs=None)
+        self._prompts, self._settings = [[]] * self._total, [{}] * self._total
+        self.choices = [TextTurn(index) for index in range(self._total)]
 
     def take(self, index: int, event: Event) -> Iterator[object]:
         """Chunks for an event, the last of which is the whole answer without its text."""
@@ -117,7 +125,7 @@ class LlamaShape:
             tokens_predicted=0 if self._muted else stats.predicted_tokens,
             tokens_evaluated=stats.prompt_tokens,
             generation_settings=self._settings[turn.index],
-            prompt=wishes.text_of(prompt, self._vocabulary) if self._tells("prompt") else "",
+            prompt=wishes.text_of(prompt, self._vocabulary) if prompt and self._tells("prompt") else "",
             has_new_line="\n" in turn.content,
             truncated=stats.context_full,
             stop_type=self._stop_type(end, word),
@@ -153,7 +161,7 @@ class LlamaCompletionShape(LlamaShape):
 
     route = "/completion"
 
-    def __init__(self, body: LlamaCompletionRequest, limits: Limits) -> None:
+    def __init__(self, body: LlamaCompletionRequest, limits: Limits, _: str) -> None:
         self._given = wishes.prompts(body.prompt)
         super().__init__(body, len(self._given), limits)
 
@@ -176,7 +184,7 @@ class InfillShape(LlamaShape):
 
     route = "/infill"
 
-    def __init__(self, body: InfillRequest, limits: Limits) -> None:
+    def __init__(self, body: InfillRequest, limits: Limits, _: str) -> None:
         super().__init__(body, 1, limits)
         self._request = body
 

@@ -9,6 +9,7 @@ import msgspec
 
 from paceline.daemon.http.answers import ChatChunk, Failure, LlamaChunk, TextCompletion
 from paceline.daemon.http.routes import JSON, Place
+from paceline.daemon.http.running import ALLOWED, HEADER
 
 REFERENCE = "#/components/schemas/{name}"
 EVERYWHERE = (400, 403, 414, 431)  # whoever asks, whatever for
@@ -24,8 +25,17 @@ MEANING = {
     414: "The address is too long",
     431: "The headers are too large",
     500: "The engine failed",
-    501: "The model cannot do this",
     503: "Not ready, or too many requests; try again later",
+}
+
+ID = {"type": "string", "pattern": f"^{ALLOWED.pattern}$"}
+ID_TOLD = {"description": "The id to cancel it by", "schema": ID}
+ID_CHOSEN = {
+    "name": HEADER,
+    "in": "header",
+    "required": False,
+    "description": "An id to cancel it by, which no running request has; without it the server chooses one",
+    "schema": ID,
 }
 
 
@@ -77,8 +87,9 @@ def _operation(
         "operationId": _name(place.method, path),
         "responses": {str(place.status): _success(place, gives), **failures},
     }
-    if place.parameters:
-        said["parameters"] = list(place.parameters)
+    parameters = [*place.parameters, *([ID_CHOSEN] if place.streams else [])]
+    if parameters:
+        said["parameters"] = parameters
     if takes is not None:
         said["requestBody"] = {"required": True, "content": {JSON: {"schema": takes}}}
     if public and token:
@@ -95,7 +106,8 @@ def _success(place: Place, gives: dict[str, Any] | None) -> dict[str, Any]:
     content: dict[str, Any] = {"text/plain" if place.text else JSON: {"schema": gives or {"type": "string"}}}
     if place.streams:
         content["text/event-stream"] = {}  # events carry ChatChunk, TextCompletion or LlamaChunk
-    return {"description": MEANING.get(place.status, "The answer"), "content": content}
+    headers = {"headers": {HEADER: ID_TOLD}} if place.streams else {}
+    return {"description": MEANING.get(place.status, "The answer"), **headers, "content": content}
 
 
 def _failure(code: int) -> dict[str, Any]:

@@ -15,10 +15,11 @@ from paceline.daemon.http import answers, body, metrics, schemas, state, tokens
 from paceline.daemon.http.chat import ChatShape
 from paceline.daemon.http.completions import CompletionShape
 from paceline.daemon.http.connection import ClientGoneError, while_connected
-from paceline.daemon.http.errors import RequestError
+from paceline.daemon.http.errors import UNSUPPORTED, RequestError
 from paceline.daemon.http.generating import Desk, Generating, Shape
 from paceline.daemon.http.limits import Limits
 from paceline.daemon.http.llamacpp import InfillShape, LlamaCompletionShape
+from paceline.daemon.http.running import HEADER, identify
 
 if TYPE_CHECKING:
     from paceline.daemon.service import Service
@@ -38,7 +39,7 @@ class Place:
     takes: type[msgspec.Struct] | None = None
     gives: Any = None
     status: int = 200
-    streams: bool = False
+    streams: bool = False  # generates, and has an id: in the header X-Request-Id
     text: bool = False
     failures: tuple[int, ...] = ()
     aliases: tuple[str, ...] = ()
@@ -47,7 +48,7 @@ class Place:
 
 def places(desk: Desk, control: protocol.Control, describe: Callable[[], bytes]) -> list[Place]:
     """All of them. `describe`: the OpenAPI document, made when it is first asked for."""
-    return [*_generating(desk), *_texts(desk), *_state(desk), *_own(control, describe)]
+    return [*_generating(desk), *_texts(desk), *_state(desk), *_own(desk, control, describe)]
 
 
 def json(value: object, status: int = 200) -> Response:
@@ -56,16 +57,19 @@ def json(value: object, status: int = 200) -> Response:
 
 
 def _generating(desk: Desk) -> list[Place]:
-    def handler(takes: Any, shape: Callable[[Any, Limits], Shape]) -> Handler:  # noqa: ANN401
+    def handler(takes: Any, shape: Callable[[Any, Limits, str], Shape], prefix: str) -> Handler:  # noqa: ANN401
         async def handle(request: Request) -> Response:
+            name = identify(request.headers.getlist(HEADER), prefix)
             asked = await body.read(request, takes, desk.limits)
-            return Generating(desk, shape(asked, desk.limits), stream=bool(asked.stream))
+            return Generating(desk, shape(asked, desk.limits, name), name, stream=bool(asked.stream))
 
         return handle
 
     async def embeddings(request: Request) -> Response:
         await body.read(request, schemas.EmbeddingRequest, desk.limits)
-        raise RequestError(501, "the engine makes no embeddings", "ask a server that has an embedding model")
+        raise RequestError(
+            400, "the engine makes no embeddings", "ask a server that has an embedding model", code=UNSUPPORTED
+        )
 
     # one; several where several were asked for; `response_fields` alone
     several = (answers.LlamaCompletion, list[answers.LlamaCompletion], dict[str, Any], list[dict[str, Any]])
@@ -73,7 +77,7 @@ def _generating(desk: Desk) -> list[Place]:
         Place(
             "/v1/chat/completions",
             "POST",
-            handler(schemas.ChatRequest, ChatShape),
+            handler(schemas.ChatRequest, ChatShape, "chatcmpl"),
             "Answer a conversation",
             schemas.ChatRequest,
             answers.ChatCompletion,
@@ -83,17 +87,16 @@ def _generating(desk: Desk) -> list[Place]:
         Place(
             "/v1/completions",
             "POST",
-            handler(schemas.CompletionRequest, CompletionShape),
+            handler(schemas.CompletionRequest, CompletionShape, "cmpl"),
             "Continue a text, or fill the gap before a suffix",
             schemas.CompletionRequest,
             answers.TextCompletion,
             streams=True,
-            failures=(501,),
         ),
         Place(
             "/completion",
             "POST",
-            handler(schemas.LlamaCompletionRequest, LlamaCompletionShape),
+            handler(schemas.LlamaCompletionRequest, LlamaCompletionShape, "completion"),
             "Continue a text, as llama.cpp's server does",
             schemas.LlamaCompletionRequest,
             several,
@@ -103,12 +106,11 @@ def _generating(desk: Desk) -> list[Place]:
         Place(
             "/infill",
             "POST",
-            handler(schemas.InfillRequest, InfillShape),
+            handler(schemas.InfillRequest, InfillShape, "infill"),
             "Fill in the middle, as llama.cpp's server does",
             schemas.InfillRequest,
             several,
             streams=True,
-            failures=(501,),
         ),
         Place(
             "/v1/embeddings",
@@ -117,7 +119,7 @@ def _generating(desk: Desk) -> list[Place]:
             "Refused: there are no embeddings",
             schemas.EmbeddingRequest,
             answers.Failure,
-            status=501,
+            status=400,
             aliases=("/embeddings", "/embedding"),
         ),
     ]
@@ -209,7 +211,7 @@ def _state(desk: Desk) -> list[Place]:
     ]
 
 
-def _own(control: protocol.Control, describe: Callable[[], bytes]) -> list[Place]:
+def _own(desk: Desk, control: protocol.Control, describe: Callable[[], bytes]) -> list[Place]:
     async def hello(_: Request) -> Response:
         return json(control.hello())
 
@@ -221,6 +223,12 @@ def _own(control: protocol.Control, describe: Callable[[], bytes]) -> list[Place
         control.stop(asked.when)
         return json({}, 202)
 
+    async def cancel(request: Request) -> Response:
+        asked = await body.read(request, protocol.CancelRequest, desk.limits)
+        if not desk.running.cancel(asked.id):
+            raise RequestError(404, "no request with this id is running", "it may have ended by itself", param="id")
+        return json({}, 202)
+
     async def openapi(_: Request) -> Response:
         return Response(describe(), media_type=JSON)
 
@@ -229,5 +237,15 @@ def _own(control: protocol.Control, describe: Callable[[], bytes]) -> list[Place
         Place(protocol.HELLO, "GET", hello, "Who answers", gives=protocol.Hello),
         Place(protocol.STATUS, "GET", status, "What goes on", gives=protocol.StatusReport),
         Place(protocol.STOP, "POST", stop, "End the daemon", takes=protocol.StopRequest, gives=anything, status=202),
+        Place(
+            protocol.CANCEL,
+            "POST",
+            cancel,
+            "End a request that generates; its answer ends as cancelled",
+            takes=protocol.CancelRequest,
+            gives=anything,
+            status=202,
+            failures=(404,),
+        ),
         Place("/openapi.json", "GET", openapi, "This description", gives=anything),
     ]

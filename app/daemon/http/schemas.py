@@ -195,7 +195,7 @@ class LlamaGeneration(Generation, frozen=True, kw_only=True):
 
     n_predict: Whole | None = None  # negative: no limit; 0: only read the prompt
     max_tokens: Whole | None = None  # the same under OpenAI's name
-    n_indent: Natural | None = None
+    n_indent: Natural | None = None  # /infill: fewer blanks before a line end the answer; ignored by /completion
     n_probs: Annotated[int, msgspec.Meta(ge=0, le=20)] | None = None
     n_cmpl: Choices | None = None
     post_sampling_probs: bool | None = None

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from paceline.daemon.http.choice import Choice
-from paceline.daemon.http.errors import refused
+from paceline.daemon.http.errors import UNSUPPORTED, refused
 from paceline.daemon.http.logprobs import Placed, Trail
 from paceline.daemon.http.run import Job, Sink
 from paceline.engine.sequence import Chosen, Delta, Event, Finished
@@ -98,7 +98,7 @@ def infill_job(turn: TextTurn, hole: Hole, asked: "Overrides", after: int | None
                 n_indent=hole.n_indent,
             )
         except ModelError as error:  # it is loaded, and cannot do this
-            raise refused(error, 501) from error
+            raise refused(error, 400, UNSUPPORTED) from error
         return service.start_infill(turn.infill, asked, sink)
 
     return Job(submit, after)
