@@ -51,6 +51,7 @@ class Examination:
         config = list(_guarded("config", self._read_config))
         yield from config
         yield from _guarded("catalogue", _catalogue)
+        yield from _guarded("daemon", _daemon)
         if config[-1].verdict != "problem":  # otherwise nobody knows which models and which store are meant
             yield from _guarded("store", self._store)
             yield from _guarded("models", self._models)
@@ -255,6 +256,22 @@ def _packages() -> Iterator[Check]:
         yield Check("packages", "problem", f"{ours}; missing: {', '.join(missing)}", "pip install --upgrade paceline")
     else:
         yield Check("packages", "ok", ours, details=tuple(versions))
+
+
+def _daemon() -> Iterator[Check]:
+    """Whether a daemon runs, and whether one could: its folder must be ours alone."""
+    from paceline.daemon import probe
+    from paceline.daemon.runtime import Runtime
+
+    runtime = Runtime.open()
+    found = probe.find(runtime)
+    if found is None:
+        yield Check("daemon", "ok", f"none is running; the next request starts one in {runtime.socket.parent}")
+        return
+    hello, ours = found.hello, metadata.version("paceline")
+    running = f"Paceline {hello.version}, process {hello.pid}"
+    hint = "" if hello.version == ours else "paceline stop; the next request starts the installed version"
+    yield Check("daemon", "warning" if hint else "ok", running, hint)
 
 
 def _catalogue() -> Iterator[Check]:

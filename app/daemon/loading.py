@@ -33,4 +33,5 @@ def load(config: Config) -> "Service":
         draft_fault=shared.draft_fault,
         route=shared.route,
         notes=notes,
+        at_end=lambda: assembly.review(shared.engine, installed),
     )

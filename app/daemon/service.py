@@ -108,9 +108,10 @@ class Service:
         draft_fault: str = "",
         route: Route = TARGET,
         notes: Sequence[str] = (),
+        at_end: Callable[[], None] = lambda: None,
     ) -> None:
         """draft_engine: makes, once, an engine on which the draft model answers for itself, where `route` says so.
-        draft_fault: why there is none to be asked for by name.
+        draft_fault: why there is none to be asked for by name. at_end: called before the models are freed.
         """
         self._engine = engine
         self._draft_fault = draft_fault
@@ -120,6 +121,7 @@ class Service:
         self.route = route
         self.notes = tuple(notes)
         self.loaded_at = time.time()
+        self._at_end = at_end
         self._tries: dict[int, VocabularyTrie] = {}  # by id of the vocabulary
         self._grammars = GrammarVocabulary(engine.target.vocabulary)
 
@@ -225,6 +227,7 @@ class Service:
 
     def close(self) -> None:
         """Free the models."""
+        self._at_end()
         if self._completer.made is not None and self._completer.made is not self._engine:
             self._completer.made.close()
         self._engine.close()

@@ -37,12 +37,19 @@ def verdicts(found: dict[str, dict]) -> set[str]:
     return {check["verdict"] for check in found.values()}
 
 
+def test_a_daemon_is_looked_for_and_none_is_started(home):
+    found = examine(home)["daemon"]
+    assert found["verdict"] == "ok"
+    assert "the next request starts one" in found["found"]
+    assert not list((home.root / "run").rglob("*.sock"))
+
+
 def test_after_setup_all_is_well(home):
     home.tiny_pair()
     home.run("setup", "--pair", "tiny")
     found = examine(home)
     assert verdicts(found) <= {"ok"} or {name for name, c in found.items() if c["verdict"] != "ok"} == {"GPU"}
-    assert {"packages", "config", "catalogue", "store", "target", "draft", "llama.cpp", "GPU", "plan", "pair", "chat",
+    assert {"packages", "config", "catalogue", "daemon", "store", "target", "draft", "llama.cpp", "GPU", "plan", "pair", "chat",
             "infilling", "costs", "self-test"} == set(found)  # fmt: skip
     assert "answer" in found["self-test"]["found"] and "completion" in found["self-test"]["found"]
     assert "tokens/s" in found["costs"]["found"]

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 
 import numpy as np
 import pytest
@@ -38,7 +39,9 @@ def home(tmp_path_factory):
     """Configuration, state and cache of our own; the models are those that the person has, or will have."""
     folder = tmp_path_factory.mktemp("home")
     names = {"XDG_CONFIG_HOME": "config", "XDG_STATE_HOME": "state", "XDG_CACHE_HOME": "cache"}
-    return {**os.environ, **{name: str(folder / part) for name, part in names.items()}}
+    with tempfile.TemporaryDirectory() as runtime:  # short, and open to nobody else: a daemon of our own listens there
+        yield {**os.environ, **{name: str(folder / part) for name, part in names.items()}, "XDG_RUNTIME_DIR": runtime}
+        paceline({**os.environ, "XDG_RUNTIME_DIR": runtime}, "stop", "--now")
 
 
 def paceline(home, *args, stdin=""):
@@ -123,6 +126,21 @@ def test_a_model_without_infill_tokens_answers_and_says_that_it_cannot_complete(
     completed = paceline(env, "complete", "-:1:1", "--offline", stdin="x\n")
     assert completed.returncode == 4
     assert "cannot infill" in completed.stderr and "hint:" in completed.stderr
+
+
+def test_the_engine_is_shared_and_the_second_question_about_a_text_reads_only_what_is_new(set_up, tmp_path):
+    file = tmp_path / "inventory.py"
+    file.write_text(INVENTORY)
+    first, second = (
+        json.loads(
+            paceline(set_up, "ask", "--json", "--offline", "--max-tokens", "20", "-f", str(file), question).stdout
+        )
+        for question in ("What does add do?", "What does remove do?")
+    )
+    assert first["usage"]["prompt_tokens"] > 350
+    assert second["timings"]["prompt_n"] < 20
+    shown = json.loads(paceline(set_up, "status", "--json").stdout)
+    assert shown["models"][0]["id"].startswith("qwen2.5-coder-1.5b")
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,8 @@ class Home:
         for name in ("config", "data", "state", "cache"):
             monkeypatch.setenv(f"XDG_{name.upper()}_HOME", str(root / name))
         monkeypatch.delenv("PACELINE_CONFIG", raising=False)
+        (root / "run").mkdir(mode=0o700)
+        monkeypatch.setenv("XDG_RUNTIME_DIR", str(root / "run"))
         monkeypatch.setenv("NO_COLOR", "1")
         self.settings = root / "config/paceline/config.toml"
         self.catalogue = root / "config/paceline/catalogue.toml"

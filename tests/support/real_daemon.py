@@ -58,7 +58,12 @@ class RealDaemon:
         command = [sys.executable, "-m", "paceline", "serve", "--http", "127.0.0.1:0"]
         self.errors = (self.root / "stderr").open("wb")
         self.process = subprocess.Popen(
-            command, cwd=self.root, env=self.environment, stdin=subprocess.DEVNULL, stdout=self.errors, stderr=self.errors
+            command,
+            cwd=self.root,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=self.errors,
+            stderr=self.errors,
         )
         self.socket = next(self._sockets())
         report = self.unix.get("/paceline/status").json()
@@ -94,7 +99,9 @@ class RealDaemon:
     @property
     def unix(self) -> httpx.Client:
         """A client over the Unix socket."""
-        return self._client(httpx.Client(transport=httpx.HTTPTransport(uds=str(self.socket)), base_url="http://paceline"))
+        return self._client(
+            httpx.Client(transport=httpx.HTTPTransport(uds=str(self.socket)), base_url="http://paceline")
+        )
 
     @property
     def tcp(self) -> httpx.Client:
