@@ -3,12 +3,14 @@
 import pytest
 
 from paceline.engine.backend import DecodeAborted
-from paceline.engine.costs import CostCurve, measure
+from paceline.engine.controller import Controller
+from paceline.engine.costs import CostCurve, CostModel, measure
+from paceline.engine.engine import Engine, Limits
 from paceline.engine.llama import LlamaBackend
 from paceline.engine.sequence import Delta, Prefilled, Request
 from paceline.errors import ModelError
 from paceline.plan import LoadOptions
-from support.driving import answer, running
+from support.driving import FLAT, answer, collect, running
 from support.odd_models import write_embedding_model, write_recurrent_model
 
 OPTIONS = LoadOptions(n_ctx=1024, n_batch=64, n_threads=1)
@@ -69,3 +71,20 @@ def test_an_embedding_model_is_refused_for_what_it_is(tmp_path):
 def test_loading_ends_when_it_is_told_to(recurrent):
     with pytest.raises(DecodeAborted):
         LlamaBackend(recurrent, OPTIONS, keep_going=lambda: False)
+
+
+def test_recurrent_models_serve_many_at_a_time_and_remember_who_said_what(recurrent):
+    wishes = [Request([(i * 7 + j) % 250 for j in range(60 + i)], 15, speculation="off") for i in range(6)]
+    with running(LlamaBackend(recurrent, OPTIONS, n_seq_max=1)) as engine:
+        expected = [answer(engine, wish).tokens for wish in wishes]
+    backend = LlamaBackend(recurrent, OPTIONS, n_seq_max=3)
+    engine = Engine(backend, Controller(CostModel(FLAT)), None, Limits())
+    streams = [engine.submit(wish) for wish in wishes]
+    gone = engine.submit(Request(list(range(200)), 400, speculation="off", priority="completion"))
+    gone.cancel()
+    assert [collect(stream).tokens for stream in streams] == expected
+    longer = Request([*wishes[0].prompt, *expected[0], 9], 5, speculation="off")
+    again = answer(engine, longer)
+    engine.close()
+    with running(LlamaBackend(recurrent, OPTIONS, n_seq_max=1)) as engine:
+        assert answer(engine, longer).tokens == again.tokens
