@@ -1,17 +1,18 @@
 """The client for asyncio: the language server's and the terminal app's way to an engine. See client."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
+from contextlib import aclosing, suppress
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from paceline.client.calls import Answer, Call, Engine, Flow, Place
-from paceline.client.client import EARLY, Notice, daemon_of, engine_of
+from paceline.client.cancel import PATIENCE, Cancel
+from paceline.client.client import EARLY, TOLD, Notice, daemon_of, engine_of
 from paceline.client.events import AS_CONFIGURED, Completion, Event, Message, Options
 from paceline.client.gather import Gathering
 from paceline.client.local import Say
 from paceline.client.replies import Reader
-from paceline.client.transport import grow, is_whole, may_repeat, reason, refused, settings
+from paceline.client.transport import Line, grow, is_whole, may_repeat, reason, refused, settings
 from paceline.config import Config
 
 if TYPE_CHECKING:
@@ -50,20 +51,27 @@ class AsyncClient:
             http, self._http = self._http, None
             await http.aclose()
 
-    async def chat(self, messages: Sequence[Message], options: Options = AS_CONFIGURED) -> AsyncGenerator[Event, None]:
-        """As Client.chat. Close it (contextlib.aclosing), or cancel the task that reads it, to cancel."""
+    async def chat(
+        self, messages: Sequence[Message], options: Options = AS_CONFIGURED, cancel: Cancel | None = None
+    ) -> AsyncGenerator[Event, None]:
+        """As Client.chat. To leave early, close it (contextlib.aclosing), or cancel the task that reads it."""
         call = await self._asked(self.engine.chat(messages, options))
-        async with aclosing(self._stream(call, Reader(self.engine.name))) as events:
+        async with aclosing(self._stream(call, Reader(self.engine.name), cancel or Cancel())) as events:
             async for event in events:
                 yield event
 
     async def complete(
-        self, prefix: str, suffix: str, options: Options = AS_CONFIGURED, notice: Notice = lambda _: None
+        self,
+        prefix: str,
+        suffix: str,
+        options: Options = AS_CONFIGURED,
+        notice: Notice = lambda _: None,
+        cancel: Cancel | None = None,
     ) -> Completion:
-        """As Client.complete. Cancelling the task cancels the computation."""
+        """As Client.complete. Cancelling the task ends the computation, too."""
         infilling = await self._asked(self.engine.infill(prefix, suffix, options))
         gathering, reader = Gathering(infilling, notice, single_line=options.single_line), Reader(self.engine.name)
-        async with aclosing(self._stream(infilling.call, reader)) as events:
+        async with aclosing(self._stream(infilling.call, reader, cancel or Cancel())) as events:
             async for event in events:
                 if gathering.take(event):
                     break
@@ -98,30 +106,64 @@ class AsyncClient:
         finally:
             await response.aclose()
 
-    async def _stream(self, call: Call, reader: Reader) -> AsyncGenerator[Event, None]:
+    async def _stream(self, call: Call, reader: Reader, cancel: Cancel) -> AsyncGenerator[Event, None]:
         import httpx
 
+        if cancel.asked():
+            yield reader.cut()
+            return
         response = await self._sent(call)
+        ending = _Ending(self._end, Line(response))
         try:
-            if response.status_code != 200:
-                raise refused(response, await self._joined(response), self.engine)
-            if is_whole(response, self.engine):
-                for event in reader.whole(await self._joined(response)):
-                    yield event
-            else:
-                async for piece in response.aiter_bytes():
-                    for event in reader.feed(piece):
+            with ending.line:
+                if response.status_code != 200:
+                    raise refused(response, await self._joined(response), self.engine)
+                cancel.when_asked(ending.begin)
+                async with aclosing(self._read(response, reader)) as events:
+                    async for event in events:
                         yield event
-                    if reader.over:
-                        return
-            for event in reader.end():
-                yield event
         except httpx.TransportError as error:
-            raise self.engine.broken(reason(error)) from error
+            if not cancel.asked():
+                raise self.engine.broken(reason(error)) from error
         finally:
+            cancel.over()
+            ending.stop()
             await response.aclose()
         if not reader.over:
-            raise self.engine.broken(EARLY)
+            if not cancel.asked():
+                raise self.engine.broken(EARLY)
+            yield reader.cut()
+
+    async def _read(self, response: "httpx.Response", reader: Reader) -> AsyncGenerator[Event, None]:
+        if is_whole(response, self.engine):
+            for event in reader.whole(await self._joined(response)):
+                yield event
+        else:
+            async for piece in response.aiter_bytes():
+                for event in reader.feed(piece):
+                    yield event
+                if reader.over:
+                    return
+        for event in reader.end():
+            yield event
+
+    async def _end(self, line: Line) -> None:
+        """As Client._end."""
+        if await self._told(self.engine.cancelling(line.name)):
+            await asyncio.sleep(PATIENCE)
+        line.cut()
+
+    async def _told(self, call: Call | None) -> bool:
+        import httpx
+
+        http = self._http
+        if call is None or http is None:
+            return False
+        try:
+            told = await http.request(call.method, call.path, content=call.body, timeout=PATIENCE)
+        except (httpx.HTTPError, RuntimeError):  # the latter: it was closed
+            return False
+        return told.status_code in TOLD
 
     async def _joined(self, response: "httpx.Response") -> bytes:
         whole = bytearray()
@@ -158,3 +200,29 @@ class AsyncClient:
                 self._http = httpx.AsyncClient(transport=transport, **settings(place, self.engine.silence))
                 self._place = place
             return self._http
+
+
+class _Ending:
+    """The end of one answer, which any thread may ask for, and which one task on the loop brings about."""
+
+    def __init__(self, end: Callable[[Line], Coroutine[Any, Any, None]], line: Line) -> None:
+        self.line = line
+        self._end = end
+        self._loop = asyncio.get_running_loop()
+        self._task: asyncio.Task[None] | None = None
+        self._over = False
+
+    def begin(self) -> None:
+        """From any thread."""
+        with suppress(RuntimeError):  # the loop is closed: nobody reads any more
+            self._loop.call_soon_threadsafe(self._begin)
+
+    def _begin(self) -> None:
+        if not self._over:
+            self._task = self._loop.create_task(self._end(self.line))
+
+    def stop(self) -> None:
+        """The answer has ended."""
+        self._over = True
+        if self._task is not None:
+            self._task.cancel()

@@ -80,6 +80,10 @@ class Engine(Protocol):
         """Names of the models that can be asked."""
         ...
 
+    def cancelling(self, name: str) -> Call | None:
+        """How to end the request with this id; None: only closing its connection does."""
+        ...
+
     def unreachable(self, why: str) -> PacelineError:
         """Nothing could be sent."""
         ...

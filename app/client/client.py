@@ -4,7 +4,7 @@
         for event in events: ...
 
 This one blocks; async_client has its twin for asyncio. Leaving an answer early, by closing what yields its events,
-closes the connection, and that ends the computation.
+closes the connection, and that ends the computation. Where the figures are wanted nevertheless, there is cancel.Cancel.
 """
 
 import threading
@@ -13,11 +13,12 @@ from contextlib import closing
 from typing import TYPE_CHECKING, TypeVar
 
 from paceline.client.calls import Answer, Call, Engine, Flow, Place
+from paceline.client.cancel import PATIENCE, Cancel
 from paceline.client.events import AS_CONFIGURED, Completion, Event, Message, Options
 from paceline.client.gather import Gathering
 from paceline.client.local import Local, Say
 from paceline.client.replies import Reader
-from paceline.client.transport import is_whole, joined, may_repeat, reason, refused, settings
+from paceline.client.transport import Line, is_whole, joined, may_repeat, reason, refused, settings
 from paceline.config import Config
 from paceline.errors import InputError
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Notice = Callable[[Event], None]
 EARLY = "it ended early"
+TOLD = (202, 404)  # of a cancellation: it ends, or has ended
 
 
 def connect(config: Config, say: Say = lambda _: None) -> "Client":
@@ -85,17 +87,24 @@ class Client:
             http, self._http = self._http, None
             http.close()
 
-    def chat(self, messages: Sequence[Message], options: Options = AS_CONFIGURED) -> Generator[Event, None, None]:
-        """Ask, and yield the answer as it comes; End is the last. Closing the generator cancels.
+    def chat(
+        self, messages: Sequence[Message], options: Options = AS_CONFIGURED, cancel: Cancel | None = None
+    ) -> Generator[Event, None, None]:
+        """Ask, and yield the answer as it comes; End is the last, also of one that is cancelled.
 
         Raises what the engine refuses with (InputError, ModelError, ContextOverflowError, BusyError and others),
         EngineError or NetworkError where the answer breaks off, the same where nobody can be reached.
         """
         call = self._asked(self.engine.chat(messages, options))
-        yield from self._stream(call, Reader(self.engine.name))
+        yield from self._stream(call, Reader(self.engine.name), cancel or Cancel())
 
     def complete(
-        self, prefix: str, suffix: str, options: Options = AS_CONFIGURED, notice: Notice = lambda _: None
+        self,
+        prefix: str,
+        suffix: str,
+        options: Options = AS_CONFIGURED,
+        notice: Notice = lambda _: None,
+        cancel: Cancel | None = None,
     ) -> Completion:
         """What to insert between two texts. `notice` gets Loading, Note and Progress meanwhile.
 
@@ -103,7 +112,7 @@ class Client:
         """
         infilling = self._asked(self.engine.infill(prefix, suffix, options))
         gathering, reader = Gathering(infilling, notice, single_line=options.single_line), Reader(self.engine.name)
-        with closing(self._stream(infilling.call, reader)) as events:
+        with closing(self._stream(infilling.call, reader, cancel or Cancel())) as events:
             any(gathering.take(event) for event in events)
         return gathering.completion(reader)
 
@@ -137,27 +146,58 @@ class Client:
         finally:
             response.close()
 
-    def _stream(self, call: Call, reader: Reader) -> Generator[Event, None, None]:
+    def _stream(self, call: Call, reader: Reader, cancel: Cancel) -> Generator[Event, None, None]:
         import httpx
 
+        if cancel.asked():
+            yield reader.cut()
+            return
         response = self._sent(call)
         try:
-            if response.status_code != 200:
-                raise refused(response, joined(response.iter_bytes(), self.engine), self.engine)
-            if is_whole(response, self.engine):
-                yield from reader.whole(joined(response.iter_bytes(), self.engine))
-            else:
-                for piece in response.iter_bytes():
-                    yield from reader.feed(piece)
-                    if reader.over:
-                        return
-            yield from reader.end()
+            with Line(response) as line:
+                if response.status_code != 200:
+                    raise refused(response, joined(response.iter_bytes(), self.engine), self.engine)
+                cancel.when_asked(lambda: self._end(line))
+                yield from self._read(response, reader)
         except httpx.TransportError as error:
-            raise self.engine.broken(reason(error)) from error
+            if not cancel.asked():
+                raise self.engine.broken(reason(error)) from error
         finally:
+            cancel.over()
             response.close()
         if not reader.over:
-            raise self.engine.broken(EARLY)
+            if not cancel.asked():
+                raise self.engine.broken(EARLY)
+            yield reader.cut()
+
+    def _read(self, response: "httpx.Response", reader: Reader) -> Generator[Event, None, None]:
+        if is_whole(response, self.engine):
+            yield from reader.whole(joined(response.iter_bytes(), self.engine))
+        else:
+            for piece in response.iter_bytes():
+                yield from reader.feed(piece)
+                if reader.over:
+                    return
+        yield from reader.end()
+
+    def _end(self, line: Line) -> None:
+        """Let an answer end in good order if the engine can do that, and soon."""
+        if self._told(self.engine.cancelling(line.name)):
+            line.cut_after(PATIENCE)
+        else:
+            line.cut()
+
+    def _told(self, call: Call | None) -> bool:
+        """Whether the engine knows."""
+        import httpx
+
+        http = self._http
+        if call is None or http is None:
+            return False
+        try:
+            return http.request(call.method, call.path, content=call.body, timeout=PATIENCE).status_code in TOLD
+        except (httpx.HTTPError, RuntimeError):  # the latter: it was closed
+            return False
 
     def _sent(self, call: Call) -> "httpx.Response":
         """The beginning of an answer. Where nobody can have read the request, it is sent once more."""

@@ -9,7 +9,7 @@ from paceline.client import refusals
 from paceline.client.calls import Answer, Call, Flow, Infilling, Place, beyond, chat_body, infill_body, trimming
 from paceline.client.events import Message, Options
 from paceline.config import Config
-from paceline.daemon.protocol import STATUS, StatusReport
+from paceline.daemon.protocol import CANCEL, STATUS, CancelRequest, StatusReport
 from paceline.daemon.runtime import Endpoint
 from paceline.errors import EngineError, PacelineError
 from paceline.text import replace_surrogates
@@ -59,6 +59,10 @@ class Local:
         prompt = trimming(prefix, suffix, beyond(len(prefix)), beyond(len(suffix)))
         body = infill_body(prompt, prefix, suffix, options, self._config, "paceline")
         return Infilling(Call("POST", "/infill", body), prompt)
+
+    def cancelling(self, name: str) -> Call | None:
+        """POST /paceline/cancel."""
+        return Call("POST", CANCEL, msgspec.json.encode(CancelRequest(name))) if name else None
 
     def unreachable(self, why: str) -> PacelineError:
         """Nothing could be sent."""

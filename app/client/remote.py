@@ -102,6 +102,9 @@ class Remote:
         body = completion_body(text.text, options, self._config, stop, model)
         return Infilling(Call("POST", f"{self._root}/v1/completions", body), prompt, family.special)
 
+    def cancelling(self, name: str) -> None:
+        """Such servers have no route for it."""
+
     def unreachable(self, why: str) -> PacelineError:
         """Nothing could be sent."""
         return NetworkError(f"cannot reach {self.name}: {why}", "check engine.url, and that the server runs there")

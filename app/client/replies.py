@@ -101,11 +101,17 @@ class Reader:
         if self._reason and not self.over:
             yield from self._finished()
 
+    def cut(self) -> End:
+        """The end of an answer that was cancelled and did not end by itself: what is known of it."""
+        self.over = True
+        return End("cancelled", self._counted(), self._timings, self.model)
+
     def whole(self, data: bytes) -> Iterator[Event]:
         """The events in one chunk, which is all of the answer where a server does not stream."""
         chunk = self._decoded(data)
         if chunk.prompt_progress is not None:
             progress = chunk.prompt_progress
+            self._evaluated = progress.total
             yield Progress(progress.processed, progress.total, progress.time_left_ms)
         if chunk.choices:
             choice = chunk.choices[0]

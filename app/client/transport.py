@@ -1,5 +1,8 @@
 """What the two clients share of HTTP itself. httpx is imported when something is sent: that takes longer than we do."""
 
+import contextlib
+import socket
+import threading
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -76,3 +79,42 @@ def grow(whole: bytearray, piece: bytes, engine: Engine) -> None:
     whole += piece
     if len(whole) > LARGEST:
         raise EngineError(f"{engine.name} answers more than makes sense", "check what answers at this address")
+
+
+class Line:
+    """The connection of one answer, which may be cut while somebody else reads it. Used as a context around that."""
+
+    def __init__(self, response: "httpx.Response") -> None:
+        self._response = response
+        self._lock = threading.Lock()
+        self._over = threading.Event()
+
+    def __enter__(self) -> "Line":
+        """It is read from now on."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """It is not read any more: from now on it may carry another answer."""
+        with self._lock:
+            self._over.set()
+
+    @property
+    def name(self) -> str:
+        """What our own server calls the request."""
+        return str(self._response.headers.get("X-Request-Id", ""))
+
+    def cut(self) -> None:
+        """End it, unless it is not read any more; whoever waits for bytes learns of it."""
+        with self._lock, contextlib.suppress(OSError):
+            if not self._over.is_set():
+                connected = self._response.extensions["network_stream"].get_extra_info("socket")
+                connected.shutdown(socket.SHUT_RDWR)
+
+    def cut_after(self, seconds: float) -> None:
+        """Cut it if it is still read then. Returns at once."""
+
+        def wait() -> None:
+            if not self._over.wait(seconds):
+                self.cut()
+
+        threading.Thread(target=wait, name="paceline-patience", daemon=True).start()

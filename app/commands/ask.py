@@ -1,6 +1,7 @@
 """`paceline ask`: one question, one answer, streamed."""
 
 import contextlib
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -59,6 +60,7 @@ def _answer(
     engine: "Engine", messages: "list[Message]", status: "Status", options: GenerationOptions, max_tokens: int
 ) -> None:
     """Write the answer as it comes, or one object at the end. Leaving early, for whatever reason, cancels it."""
+    from paceline.client.cancel import Cancel
     from paceline.client.events import End, Text
     from paceline.commands.ahead import read_ahead
     from paceline.commands.session import Telling, as_json, asked
@@ -81,15 +83,17 @@ def _answer(
         else:
             tell(event)
 
-    events = engine.chat(messages, asked(options))
-    with contextlib.closing(read_ahead(events) if options.daemon else events) as coming:
+    cancel = Cancel()
+    events = engine.chat(messages, asked(options), cancel)
+    with contextlib.closing(read_ahead(events, cancel) if options.daemon else events) as coming:
         try:
             for event in coming:
                 show(event)
         except KeyboardInterrupt:
             with contextlib.suppress(KeyboardInterrupt):
-                if not ended:
-                    show(coming.throw(KeyboardInterrupt()))  # the engine tells what it knows of its figures
+                for event in () if ended else chain([coming.throw(KeyboardInterrupt())], coming):
+                    if options.as_object or isinstance(event, End):  # the figures are still told, more text is not
+                        show(event)
             raise
 
 

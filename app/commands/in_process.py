@@ -5,6 +5,7 @@ import queue
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 
+from paceline.client.cancel import Cancel
 from paceline.client.events import AS_CONFIGURED, Completion, End, Event, Message, Options, Progress, Text, Usage
 from paceline.commands.options import GenerationOptions
 from paceline.config import Config
@@ -28,9 +29,13 @@ class InProcess:
     def __init__(self, service: Service) -> None:
         self._service = service
 
-    def chat(self, messages: Sequence[Message], options: Options = AS_CONFIGURED) -> Generator[Event, None, None]:
+    def chat(
+        self, messages: Sequence[Message], options: Options = AS_CONFIGURED, cancel: Cancel | None = None
+    ) -> Generator[Event, None, None]:
         """As Client.chat. Ctrl-C ends the answer, but not without its figures; then it goes on."""
         stream = self._service.chat([chat.Message(each.role, each.content) for each in messages], _overrides(options))
+        if cancel is not None:
+            cancel.when_asked(stream.cancel)
         try:
             for event in stream:
                 if isinstance(event, sequence.Prefilled):

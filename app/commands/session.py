@@ -11,6 +11,7 @@ from typing import Any, Protocol, TextIO
 
 from paceline import config as configuration
 from paceline import paths
+from paceline.client.cancel import Cancel
 from paceline.client.events import Completion, End, Event, Loading, Message, Note, Options, Progress, Reasoning, Usage
 from paceline.commands.figures import figures
 from paceline.commands.options import GenerationOptions
@@ -26,7 +27,9 @@ WORTH_TELLING = 2000  # milliseconds of waiting that a person wants to know abou
 class Engine(Protocol):
     """Whoever answers: the daemon, a server elsewhere, or the models in this process. See client.client.Client."""
 
-    def chat(self, messages: Sequence[Message], options: Options = ...) -> Generator[Event, None, None]:
+    def chat(
+        self, messages: Sequence[Message], options: Options = ..., cancel: Cancel | None = ...
+    ) -> Generator[Event, None, None]:
         """An answer as it comes."""
         ...
 

@@ -17,8 +17,8 @@ class Connection(H11Protocol):  # the one whose headers can be bounded
 
     PATIENCE = 40.0  # seconds; a little more than applications have
 
-    def __init__(self, config: Any, server_state: Any, app_state: dict[str, Any], *more: Any) -> None:  # noqa: ANN401
-        super().__init__(config, server_state, {**app_state, ABORT: self.abort}, *more)
+    def __init__(self, *, app_state: dict[str, Any], **more: Any) -> None:  # noqa: ANN401 - uvicorn's own, by name
+        super().__init__(app_state={**app_state, ABORT: self.abort}, **more)
         self._check: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:

@@ -4,7 +4,6 @@ import json
 import os
 import re
 import signal
-import subprocess
 import sys
 import time
 from dataclasses import replace
@@ -140,6 +139,36 @@ def test_the_next_question_finds_the_prompt_of_the_last_one_read(shared):
     assert again["usage"]["cached_tokens"] == again["usage"]["prompt_tokens"] - 1
 
 
+def asked(line, path, body):
+    """The events of a stream that another program asks for."""
+    import httpx
+
+    transport = httpx.HTTPTransport(uds=report(line)["socket"])
+    with httpx.Client(transport=transport, base_url="http://paceline", timeout=SECONDS) as client:
+        text = client.post(path, json={**body, "stream": True, "return_progress": True}).text
+    found = [each.removeprefix("data: ") for each in text.split("\n\n") if each.startswith("data: ")]
+    return [json.loads(each) for each in found if each != "[DONE]"]
+
+
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/completions", "/completion"])
+def test_progress_tells_what_was_in_the_cache(shared, path):
+    assert shared.call("ask", "Hi", "--max-tokens", 1).code == 0
+    text = f"{path} " + "one two three " * 150
+    body = {"messages": [{"role": "user", "content": text}], "prompt": text, "max_tokens": 1}
+    for times in range(2):
+        events = asked(shared, path, body)
+        told = [each["prompt_progress"] for each in events if "prompt_progress" in each]
+        total = told[0]["total"]
+        assert total > 1000
+        cached = events[-1]["timings"]["cache_n"]
+        assert {each["cache"] for each in told} == {cached}
+        assert cached < 30 if times == 0 else cached == total - 1
+        assert told[0]["processed"] == cached  # before anything was read
+        assert told[-1]["processed"] == total
+        done = [each["processed"] for each in told]
+        assert done == sorted(done)
+
+
 # --- ends -------------------------------------------------------------------------------------------------------------
 
 
@@ -160,14 +189,58 @@ def test_ctrl_c_stops_the_computation(shared):
     assert stopped_early(shared)
 
 
-def test_figures_that_are_known_are_told_after_ctrl_c(shared):
+def interrupted(line, *words, alone=False):
+    """What a long answer says that Ctrl-C ended after its first words."""
+    alone = ["--no-daemon"] if alone else []
+    with line.start(LONG[0], *alone, *LONG[1:], *words) as running:
+        first = running.stdout.read(1)
+        running.send_signal(signal.SIGINT)
+        out, err = running.communicate(timeout=SECONDS)
+    assert running.returncode == 130, err
+    return (first + out).decode(), err.decode()
+
+
+def test_after_ctrl_c_the_figures_are_the_same_as_alone(shared):
     shared.configure(engine="context = 65536")
-    with shared.start(*LONG, "--json", "--stats", stderr=subprocess.PIPE) as running:
-        until(lambda: report(shared)["active"] == 1)
+    told = [interrupted(shared, "--stats", alone=alone) for alone in (False, True)]
+    words = [[line.split()[0] for line in err.splitlines() if line] for _, err in told]
+    assert words[0] == words[1]
+    assert words[0][:2] == ["prompt", "answer"]
+    prompts = [re.search("prompt +([0-9]+) tokens.*?(?:([0-9]+) more|$)", err, re.M).groups("0") for _, err in told]
+    assert len({sum(map(int, each)) for each in prompts}) == 1
+    assert stopped_early(shared)
+
+
+def test_after_ctrl_c_the_object_has_the_figures(shared):
+    shared.configure(engine="context = 65536")
+    with shared.start(*LONG, "--json") as running:
+        until(lambda: any(slot["state"] == "decode" and slot["produced"] > 9 for slot in report(shared)["slots"]))
         running.send_signal(signal.SIGINT)
         out, _ = running.communicate(timeout=SECONDS)
     assert running.returncode == 130
-    assert json.loads(out)["finish_reason"] == "cancelled"
+    said = json.loads(out)
+    assert (said["finish_reason"], said["model"]) == ("cancelled", "target")
+    assert said["usage"]["prompt_tokens"] > 9
+    assert said["usage"]["completion_tokens"] == said["timings"]["predicted_n"] > 9
+    assert len(said["text"]) > 9
+    assert stopped_early(shared)
+
+
+def test_ctrl_c_waits_for_no_daemon_that_stands_still(shared):
+    shared.configure(engine="context = 65536")
+    with shared.start(*LONG, "--json") as running:
+        until(lambda: any(slot["state"] == "decode" for slot in report(shared)["slots"]))
+        daemon = report(shared)["pid"]
+        os.kill(daemon, signal.SIGSTOP)
+        try:
+            running.send_signal(signal.SIGINT)
+            out, _ = running.communicate(timeout=SECONDS)
+        finally:
+            os.kill(daemon, signal.SIGCONT)
+    assert running.returncode == 130
+    said = json.loads(out)
+    assert (said["finish_reason"], said["usage"]["completion_tokens"]) == ("cancelled", None)
+    assert said["usage"]["prompt_tokens"] > 9
     assert stopped_early(shared)
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from paceline.client import async_client
 from paceline.client.async_client import AsyncClient
+from paceline.client.cancel import Cancel
 from paceline.client.client import Client, connect
 from paceline.client.events import (
     AS_CONFIGURED,
@@ -80,12 +81,12 @@ class Blocking:
         with closing(self.client.chat(messages, options)) as events:
             return [event for event, _ in zip(events, range(most or 10**9), strict=False)]
 
-    def heard(self, into, messages=WHY):
-        for event in self.client.chat(messages):
+    def heard(self, into, messages=WHY, cancel=None):
+        for event in self.client.chat(messages, cancel=cancel):
             into.append(event)
 
-    def complete(self, prefix, suffix, options=AS_CONFIGURED, notice=lambda event: None):
-        return self.client.complete(prefix, suffix, options, notice)
+    def complete(self, prefix, suffix, options=AS_CONFIGURED, notice=lambda event: None, cancel=None):
+        return self.client.complete(prefix, suffix, options, notice, cancel)
 
     def models(self):
         return self.client.models()
@@ -119,15 +120,15 @@ class Asyncio:
                     break
         return found
 
-    def heard(self, into, messages=WHY):
+    def heard(self, into, messages=WHY, cancel=None):
         async def hear():
-            async for event in self.client.chat(messages):
+            async for event in self.client.chat(messages, cancel=cancel):
                 into.append(event)
 
         self.run(hear())
 
-    def complete(self, prefix, suffix, options=AS_CONFIGURED, notice=lambda event: None):
-        return self.run(self.client.complete(prefix, suffix, options, notice))
+    def complete(self, prefix, suffix, options=AS_CONFIGURED, notice=lambda event: None, cancel=None):
+        return self.run(self.client.complete(prefix, suffix, options, notice, cancel))
 
     def models(self):
         return self.run(self.client.models())
@@ -303,6 +304,121 @@ def test_cancelling_the_task_that_waits_closes_the_connection(api, launch):
             return await asyncio.to_thread(api.gone.wait, 10)
 
     assert asyncio.run(ask_and_cancel())
+
+
+# --- cancelling -------------------------------------------------------------------------------------------------------
+
+CANCELLED = "/paceline/cancel"
+NAMED = {"X-Request-Id": "chatcmpl-1"}
+
+
+class Switching(list):
+    """Throws a switch when it gets its first piece of text."""
+
+    def __init__(self, switch):
+        super().__init__()
+        self.switch = switch
+
+    def append(self, event):
+        super().append(event)
+        if isinstance(event, Text) and len(texts(self)) == 1:
+            self.switch()
+
+
+def elsewhere(switch):
+    """The same, thrown by another thread."""
+    return lambda: threading.Thread(target=switch).start()
+
+
+@pytest.fixture
+def hasty(monkeypatch):
+    """Clients that wait hardly at all."""
+    monkeypatch.setattr("paceline.client.client.PATIENCE", 0.05)
+    monkeypatch.setattr("paceline.client.async_client.PATIENCE", 0.05)
+
+
+def answering(*pieces, **how):
+    """An answer that goes on until it is cancelled."""
+    rest = [*chat_answer("!", finish="cancelled", timings=TIMINGS).pieces]
+    return Reply([chat_chunk("one"), *pieces], headers=NAMED, until=CANCELLED, rest=rest, **how)
+
+
+@pytest.mark.parametrize("thread", [lambda switch: switch, elsewhere])
+def test_a_cancelled_answer_ends_with_its_figures(api, client, thread):
+    api.chat(answering())
+    api.answer(CANCELLED, json_reply({}, 202))
+    cancel = Cancel()
+    heard = Switching(thread(cancel))
+    client.heard(heard, cancel=cancel)
+    assert heard == [Text("one"), Text("!"), End("cancelled", Usage(9, 1, 4), TIMINGS, "big")]
+    assert [seen.body for seen in api.of(CANCELLED)] == [{"id": "chatcmpl-1"}]
+
+
+def test_so_does_a_completion(api, client):
+    last = infill_answer("", stop_type="cancelled", finish_reason="cancelled").pieces
+    told = [b": note now\n\n", data({"content": "urn a", "stop": False})]
+    api.answer("/infill", Reply(told, headers=NAMED, until=CANCELLED, rest=last))
+    api.answer(CANCELLED, json_reply({}, 202))
+    cancel = Cancel()
+    done = client.complete(CODE, "\n", notice=lambda _: cancel(), cancel=cancel)
+    assert (done.text, done.finish_reason, done.usage.completion_tokens) == ("urn a", "cancelled", 5)
+
+
+def test_an_answer_that_does_not_end_in_time_is_left(api, client, hasty):
+    progress = data({"choices": [], "prompt_progress": {"total": 40, "cache": 0, "processed": 40, "time_ms": 1}})
+    api.chat(Reply([progress, chat_chunk("one")], headers=NAMED, stall=True))
+    api.answer(CANCELLED, json_reply({}, 202))
+    cancel = Cancel()
+    heard = Switching(cancel)
+    client.heard(heard, cancel=cancel)
+    assert heard[-2:] == [Text("one"), End("cancelled", Usage(40), {}, "big")]
+    assert api.gone.wait(10)
+
+
+@pytest.mark.parametrize("refusal", [json_reply({}, 500), Reply(refuse=True)])
+def test_so_is_one_whose_daemon_does_not_listen(api, client, refusal):
+    api.chat(Reply([chat_chunk("one")], headers=NAMED, stall=True))
+    api.answer(CANCELLED, refusal)
+    cancel = Cancel()
+    heard = Switching(cancel)
+    client.heard(heard, cancel=cancel)
+    assert heard[-1].reason == "cancelled"
+    assert api.gone.wait(10)
+
+
+def test_what_is_cancelled_before_it_is_sent_is_not_sent(api, client):
+    cancel, heard = Cancel(), []
+    cancel()
+    client.heard(heard, cancel=cancel)
+    assert heard == [End("cancelled")]
+    assert client.complete("a", "b", cancel=cancel).finish_reason == "cancelled"
+    assert api.requests == []
+
+
+def test_cancelling_after_the_end_does_nothing(api, client):
+    api.chat(chat_answer("x"))
+    cancel, heard = Cancel(), []
+    client.heard(heard, cancel=cancel)
+    cancel()
+    assert heard[-1].reason == "stop"
+    assert api.of(CANCELLED) == []
+    assert texts(client.events()) == ["x"]
+
+
+def test_a_switch_acts_once_and_also_late():
+    acted, cancel = [], Cancel()
+    cancel()
+    cancel.when_asked(lambda: acted.append(1))
+    cancel()
+    assert acted == [1]
+
+
+def test_an_error_is_one_although_the_answer_was_cancelled(api, client):
+    api.chat(Reply([chat_chunk("one")], headers=NAMED, until=CANCELLED, rest=[data(error_body("broken", code=500))]))
+    api.answer(CANCELLED, json_reply({}, 202))
+    cancel = Cancel()
+    with pytest.raises(EngineError, match="broken"):
+        client.heard(Switching(cancel), cancel=cancel)
 
 
 # --- a daemon that ends -----------------------------------------------------------------------------------------------

@@ -6,8 +6,9 @@ import types
 
 import pytest
 
+from paceline.client.cancel import Cancel
 from paceline.client.client import Client, connect
-from paceline.client.events import AS_CONFIGURED, Message, Options, Text, Usage
+from paceline.client.events import AS_CONFIGURED, End, Message, Options, Text, Usage
 from paceline.client.remote import Remote, on_this_machine
 from paceline.config import Config, EngineConfig
 from paceline.errors import (
@@ -232,6 +233,17 @@ def test_a_server_that_falls_silent_is_given_up(api):
     engine.silence = 0.3
     with pytest.raises(NetworkError, match="it took too long"):  # to go on or, on a busy machine, even to begin
         answer(Client(engine))
+
+
+def test_an_answer_from_elsewhere_is_cancelled_by_closing_its_connection(api):
+    api.chat(Reply([chat_chunk("one")], stall=True, headers={"X-Request-Id": "theirs"}))
+    cancel, heard = Cancel(), []
+    for event in client_of(api).chat([Message("user", "Why?")], cancel=cancel):
+        heard.append(event)
+        cancel()
+    assert heard == [Text("one"), End("cancelled", Usage(), {}, "big")]
+    assert api.gone.wait(10)
+    assert {seen.path for seen in api.requests} == {"/props", "/v1/chat/completions"}
 
 
 def test_a_server_that_breaks_off_is_named(api):

@@ -29,6 +29,8 @@ class Reply:
     stall: bool = False  # behind the pieces: silence until the client goes
     repeat: bool = False  # the pieces again and again, until the client goes
     break_off: bool = False  # a body that says how long it is, and ends early
+    until: str = ""  # behind the pieces: silence until somebody asks for this address, or the client goes
+    rest: Sequence[bytes] = ()  # what comes then
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,7 @@ class ApiServer:
         self.replies: dict[str, list[Reply]] = {}
         self.requests: list[Seen] = []
         self.gone = threading.Event()  # a client has left in the middle of an answer
+        self.asked = threading.Condition()  # something was
         self.url = ""
         self.socket = ""
 
@@ -178,7 +181,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, body: bytes) -> None:
         headers = {name.lower(): value for name, value in self.headers.items()}
-        self.api.requests.append(Seen(self.command, self.path, headers, json.loads(body or b"{}")))
+        with self.api.asked:
+            self.api.requests.append(Seen(self.command, self.path, headers, json.loads(body or b"{}")))
+            self.api.asked.notify_all()
         reply = self.api.next_reply(self.path)
         if reply.refuse:
             self._hang_up()
@@ -201,6 +206,11 @@ class _Handler(BaseHTTPRequestHandler):
                 self.wfile.flush()
             if not reply.repeat:
                 break
+        if reply.until:
+            with self.api.asked:
+                self.api.asked.wait_for(lambda: self.api.of(reply.until), SECONDS)
+            for piece in reply.rest:
+                self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
         if reply.stall:
             ready, _, _ = select.select([self.connection], [], [], SECONDS)
             if ready and not self._received():

@@ -15,11 +15,14 @@ _EVENT = re.compile(rb"^data: (.*)\n\n", re.MULTILINE)  # no event is split betw
 _HEAD_END = b"\r\n\r\n"
 
 
-def request_bytes(path: str, body: object = None, *, token: str = "", method: str = "POST") -> bytes:
+def request_bytes(
+    path: str, body: object = None, *, token: str = "", method: str = "POST", name: str = ""
+) -> bytes:
     """A request as it goes over the wire."""
     data = b"" if body is None else json.dumps(body).encode()
     head = f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
     head += f"Authorization: Bearer {token}\r\n" if token else ""
+    head += f"X-Request-Id: {name}\r\n" if name else ""
     return f"{head}Content-Length: {len(data)}\r\n\r\n".encode() + data
 
 
@@ -41,11 +44,12 @@ def reset(connection: socket.socket) -> None:
 
 
 class HeldCall:
-    """One request. A stream's events are those that carry JSON; `[DONE]` is `done`."""
+    """One request. A stream's events are those that carry JSON; `done`: the last one has come."""
 
-    def __init__(self, daemon: RealDaemon, path: str, body: dict, *, tcp: bool = False) -> None:
+    def __init__(self, daemon: RealDaemon, path: str, body: dict, *, tcp: bool = False, name: str = "") -> None:
+        """`name`: the id by which it can be cancelled."""
         self.connection = connect(daemon, tcp=tcp)
-        self.connection.sendall(request_bytes(path, body, token=daemon.token if tcp else ""))
+        self.connection.sendall(request_bytes(path, body, token=daemon.token if tcp else "", name=name))
         self.events: list[dict] = []
         self.done = False
         self.ended = False  # the connection
@@ -65,6 +69,7 @@ class HeldCall:
                 self.done = True
             else:
                 self.events.append(json.loads(found[1]))
+                self.done = self.done or self.events[-1].get("stop") is True  # llama.cpp's routes
         self._unread = self._unread[end:]
 
     def read(self, events: int) -> None:

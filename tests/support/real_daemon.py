@@ -20,7 +20,7 @@ from paceline import config as configuration
 from paceline.config import Config
 
 OURS = ("PACELINE_", "XDG_", "HF_", "PIP_", "OPENAI_")  # variables
-SECONDS = 60  # after which something hangs
+SECONDS = 30  # after which something hangs
 
 
 def until(condition: Callable[[], bool], what: str) -> None:
@@ -153,6 +153,10 @@ class RealDaemon:
 
     def settle(self) -> None:
         until(self.quiet, "nobody is served any more")
+
+    @property
+    def log(self) -> str:
+        return (self.root / "state/paceline/logs/daemon.log").read_text()
 
     # --- the process --------------------------------------------------------------------------------------------------
 

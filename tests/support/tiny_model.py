@@ -1,6 +1,6 @@
 """Writes tiny real GGUF models that llama.cpp loads in milliseconds.
 
-Architecture "llama", one layer, 64 wide, F32; byte-level BPE with ChatML and, if wanted, fill-in-the-middle markers.
+Architecture "llama", one layer unless more are asked for, 64 wide, F32; byte-level BPE with ChatML and, if wanted, fill-in-the-middle markers.
 The weights are random, but arranged so that greedy text is printable, varied, and follows from its context: each
 token has a favourite successor, and attention over the text before it changes that choice now and then.
 
@@ -36,17 +36,20 @@ def write_tiny_model(
     extra_tokens: int = 0,
     token_changes: Mapping[int, str] = {},
     truncate: int | None = None,
+    layers: int = 1,
+    feed: int = FEED,
 ) -> Path:
     """Write the model and return its path.
 
     `noise` changes every weight by so much of its matrix's spread: the same `seed` with 0.05 makes a draft that agrees
     on most tokens. `extra_tokens` are unused entries at the vocabulary's end, as padding is. `token_changes` gives
-    entries another text. `truncate` keeps only so many bytes of the file; negative: all but so many.
+    entries another text. `truncate` keeps only so many bytes of the file; negative: all but so many. `layers` of a
+    feed-forward part `feed` wide make a model as slow as a test needs it.
     """
     tokens, types = _vocabulary(fim, extra_tokens, token_changes)
     writer = gguf.GGUFWriter(path, "llama")
-    _describe(writer, tokens, types, context, template)
-    for name, weights in _weights(len(tokens), seed).items():
+    _describe(writer, tokens, types, context, template, layers, feed)
+    for name, weights in _weights(len(tokens), seed, layers, feed).items():
         if noise:
             random = np.random.default_rng([noise_seed, sum(name.encode())])
             weights = weights + noise * weights.std() * random.standard_normal(weights.shape)
@@ -83,12 +86,20 @@ def _vocabulary(fim: bool, extra: int, changes: Mapping[int, str]) -> tuple[list
     return [changes.get(i, text) for i, text in enumerate(tokens)], types
 
 
-def _describe(writer: gguf.GGUFWriter, tokens: list[str], types: list[int], context: int, template: bool) -> None:
+def _describe(
+    writer: gguf.GGUFWriter,
+    tokens: list[str],
+    types: list[int],
+    context: int,
+    template: bool,
+    layers: int,
+    feed: int,
+) -> None:
     writer.add_name("tiny")
     writer.add_context_length(context)
     writer.add_embedding_length(WIDTH)
-    writer.add_block_count(1)
-    writer.add_feed_forward_length(FEED)
+    writer.add_block_count(layers)
+    writer.add_feed_forward_length(feed)
     writer.add_head_count(HEADS)
     writer.add_head_count_kv(KV_HEADS)
     writer.add_rope_dimension_count(WIDTH // HEADS)
@@ -107,7 +118,7 @@ def _describe(writer: gguf.GGUFWriter, tokens: list[str], types: list[int], cont
         writer.add_chat_template(CHATML)
 
 
-def _weights(n_tokens: int, seed: int) -> dict[str, np.ndarray]:
+def _weights(n_tokens: int, seed: int, layers: int, feed: int) -> dict[str, np.ndarray]:
     """All matrices, as (outputs, inputs).
 
     The first input dimension is the same for every token, so the output matrix's first column is a bias: it keeps to
@@ -127,22 +138,23 @@ def _weights(n_tokens: int, seed: int) -> dict[str, np.ndarray]:
     def matrix(rows: int, columns: int, scale: float) -> np.ndarray:
         return scale / np.sqrt(columns) * random.standard_normal((rows, columns))
 
-    head = WIDTH // HEADS
-    inner = {
-        "attn_q": matrix(WIDTH, WIDTH, 2.0),
-        "attn_k": matrix(KV_HEADS * head, WIDTH, 2.0),
-        "attn_v": matrix(KV_HEADS * head, WIDTH, 1.0),
-        "attn_output": matrix(WIDTH, WIDTH, 1.5),
-        "ffn_gate": matrix(FEED, WIDTH, 1.0),
-        "ffn_up": matrix(FEED, WIDTH, 1.0),
-        "ffn_down": matrix(WIDTH, FEED, 1.0),
-    }
-    inner["attn_output"][0] = inner["ffn_down"][0] = 0.0  # the bias stays as it is
-    norms = {f"blk.0.{name}.weight": np.ones(WIDTH) for name in ("attn_norm", "ffn_norm")}
+    def layer() -> dict[str, np.ndarray]:
+        head = WIDTH // HEADS
+        inner = {
+            "attn_q": matrix(WIDTH, WIDTH, 2.0),
+            "attn_k": matrix(KV_HEADS * head, WIDTH, 2.0),
+            "attn_v": matrix(KV_HEADS * head, WIDTH, 1.0),
+            "attn_output": matrix(WIDTH, WIDTH, 1.5),
+            "ffn_gate": matrix(feed, WIDTH, 1.0),
+            "ffn_up": matrix(feed, WIDTH, 1.0),
+            "ffn_down": matrix(WIDTH, feed, 1.0),
+        }
+        inner["attn_output"][0] = inner["ffn_down"][0] = 0.0  # the bias stays as it is
+        return {**{name: np.ones(WIDTH) for name in ("attn_norm", "ffn_norm")}, **inner}
+
     return {
         "token_embd.weight": embedding,
         "output_norm.weight": np.ones(WIDTH),
         "output.weight": output,
-        **norms,
-        **{f"blk.0.{name}.weight": weights for name, weights in inner.items()},
+        **{f"blk.{at}.{name}.weight": weights for at in range(layers) for name, weights in layer().items()},
     }

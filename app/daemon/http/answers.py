@@ -321,15 +321,3 @@ def usage(first: "list[Stats]", everyone: "list[Stats]") -> Usage:
             rejected_prediction_tokens=sum(each.drafted for each in everyone) - accepted,
         ),
     )
-
-
-def timings(stats: Stats) -> dict[str, Any]:
-    """The engine's figures, with the rest of those that llama.cpp's server gives."""
-    figures = stats.timings()
-    read, produced = stats.prompt_tokens - stats.cached_tokens, stats.predicted_tokens
-    return {
-        "cache_n": stats.cached_tokens,
-        "prompt_per_token_ms": round(stats.prompt_ms / read, 3) if read else 0.0,
-        "predicted_per_token_ms": round(stats.predicted_ms / produced, 3) if produced else 0.0,
-        **figures,
-    }

@@ -123,14 +123,14 @@ class ChatShape:
             self.choices.append(Turn(index, calls, trail))
         self._model, self._vocabulary = service.model, vocabulary
         most = body.max_completion_tokens or body.max_tokens
-        asked = [
-            wishes.overrides(
-                body, service, choice=at, max_tokens=most, logprobs=self._logprobs, grammar=grammar, priority="chat"
-            )
+        asked = wishes.overrides(
+            body, service, max_tokens=most, logprobs=self._logprobs, grammar=grammar, priority="chat"
+        )
+        default = service.config.ask.max_tokens
+        return [
+            Job(_submit(prompt, wishes.for_choice(asked, at), default), after=0 if at else None)
             for at in range(self._count)
         ]
-        default = service.config.ask.max_tokens
-        return [Job(_submit(prompt, each, default), after=0 if at else None) for at, each in enumerate(asked)]
 
     def skip(self, model: str) -> None:
         """Choices without a plan."""
@@ -150,13 +150,13 @@ class ChatShape:
             yield self._chunk([ChatChunkChoice(index=index, delta=delta, logprobs=logprobs)])
         if isinstance(event, Finished):
             last = ChatChunkChoice(index=index, delta=turn.closing(), finish_reason=turn.reason)
-            yield self._chunk([last], timings=answers.timings(event.stats))
+            yield self._chunk([last], timings=event.stats.timings())
 
     def end(self) -> Iterator[ChatChunk]:
         """The usage, where it is wanted."""
         options = self._body.stream_options
         if options is not None and options.include_usage:
-            yield self._chunk([], usage=self._usage(), timings=answers.timings(self.choices[0].stats))
+            yield self._chunk([], usage=self._usage(), timings=self.choices[0].stats.timings())
 
     def whole(self) -> answers.ChatCompletion:
         """The answer in one piece."""
@@ -174,7 +174,7 @@ class ChatShape:
                 for turn in self.choices
             ],
             usage=self._usage(),
-            timings=answers.timings(self.choices[0].stats),
+            timings=self.choices[0].stats.timings(),
         )
 
     def _usage(self) -> answers.Usage:

@@ -48,8 +48,16 @@ class CompletionShape:
     def plan(self, service: "Service") -> Sequence[Job]:
         """Every prompt, `n` times."""
         body, vocabulary = self._body, service.vocabulary
-        grammar = wishes.grammar(body, body.response_format)
         self._model, self._vocabulary = service.model, vocabulary
+        most = None if body.max_tokens is None else max(1, body.max_tokens)
+        everyone = wishes.overrides(
+            body,
+            service,
+            max_tokens=most or DEFAULT_MAX_TOKENS,
+            logprobs=body.logprobs,
+            grammar=wishes.grammar(body, body.response_format),
+            priority="completion" if body.suffix else "chat",
+        )
         jobs: list[Job] = []
         for segments in self._prompts:
             first = len(jobs)
@@ -59,16 +67,7 @@ class CompletionShape:
                 trail = None if body.logprobs is None else Trail(vocabulary)
                 turn = TextTurn(first + at, trail, muted=body.max_tokens == 0)
                 self.choices.append(turn)
-                most = None if body.max_tokens is None else max(1, body.max_tokens)
-                asked = wishes.overrides(
-                    body,
-                    service,
-                    choice=at,
-                    max_tokens=most or DEFAULT_MAX_TOKENS,
-                    logprobs=body.logprobs,
-                    grammar=grammar,
-                    priority="completion" if body.suffix else "chat",
-                )
+                asked = wishes.for_choice(everyone, at)
                 after = first if at else None
                 if body.suffix:
                     hole = Hole("".join(map(str, segments)), body.suffix)
@@ -97,13 +96,13 @@ class CompletionShape:
             yield self._answer([TextChoice(index=index, text=said, logprobs=self._logprobs(placed))])
         if isinstance(event, Finished):
             last = TextChoice(index=index, text="", finish_reason=turn.reason)
-            yield self._answer([last], timings=answers.timings(event.stats), **_cut(turn))
+            yield self._answer([last], timings=event.stats.timings(), **_cut(turn))
 
     def end(self) -> Iterator[TextCompletion]:
         """The usage, where it is wanted."""
         options = self._body.stream_options
         if options is not None and options.include_usage:
-            yield self._answer([], usage=self._usage(), timings=answers.timings(self.choices[0].stats))
+            yield self._answer([], usage=self._usage(), timings=self.choices[0].stats.timings())
 
     def whole(self) -> TextCompletion:
         """The answer in one piece."""
@@ -117,7 +116,7 @@ class CompletionShape:
             for turn in self.choices
         ]
         first = self.choices[0]
-        return self._answer(choices, usage=self._usage(), timings=answers.timings(first.stats), **_cut(first))
+        return self._answer(choices, usage=self._usage(), timings=first.stats.timings(), **_cut(first))
 
     def _echo(self, index: int) -> str:
         return self._echoes[index // self._count]

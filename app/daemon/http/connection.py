@@ -42,8 +42,9 @@ async def while_connected(receive: Receive, work: Coroutine[Any, Any, None], cut
 async def unless(stopped: "asyncio.Future[None]", work: Coroutine[Any, Any, T]) -> T | None:
     """What the work returns, or None where it was stopped before."""
     task = asyncio.ensure_future(work)
+    waited: set[asyncio.Future[Any]] = {task, stopped}
     try:
-        await asyncio.wait({task, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
         return await task if task.done() else None
     finally:
         task.cancel()

@@ -113,6 +113,7 @@ class Generating(Response):
                 outcome = "cut_off"  # the answer stays unfinished, which closes the connection
                 log.warning("%s: the reader was cut off: %s", shape.route, error)
                 scope.get("state", {}).get(ABORT, _leave)()
+                await asyncio.sleep(0)  # the server learns of it
             except PacelineError as error:
                 outcome = "refused" if tell(error).status < 500 else "failed"
                 raise

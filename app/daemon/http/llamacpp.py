@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 from msgspec import UNSET
 
-from paceline.daemon.http import answers, wishes
+from paceline.daemon.http import wishes
 from paceline.daemon.http.answers import LlamaChunk, LlamaCompletion
 from paceline.daemon.http.choice import stop_word
 from paceline.daemon.http.errors import RequestError
@@ -50,25 +50,29 @@ class LlamaShape:
         self._settings: list[dict[str, Any]] = []
         self.choices: list[TextTurn] = []
 
-    def turn(self, service: "Service", at: int, priority: str, default: int) -> "tuple[TextTurn, Overrides]":
-        """A new choice, `at` within its prompt, and what it asks for."""
+    def prepare(self, service: "Service", priority: str) -> None:
+        """What all choices have in common."""
         body = self._body
         if self._muted:  # a client warms the cache; its time limits are for answers
             body = msgspec.structs.replace(body, t_max_prompt_ms=None, t_max_predict_ms=None)
-        asked = wishes.overrides(
+        self._asked = wishes.overrides(
             body,
             service,
-            choice=at,
-            max_tokens=self._most or default,
             logprobs=self._logprobs,
             grammar=wishes.grammar(body),
             priority="background" if self._muted else priority,
         )
+        self._usual = settings(service.config, service.n_ctx, self._asked)
         self._vocabulary, self._model, self._stops = service.vocabulary, service.model, wishes.stops(body)
-        trail = None if self._logprobs is None else Trail(service.vocabulary)
+
+    def turn(self, at: int, default: int) -> "tuple[TextTurn, Overrides]":
+        """A new choice, `at` within its prompt, and what it asks for. `default`: tokens, where nothing is said."""
+        asked = wishes.for_choice(self._asked, at, max_tokens=self._most or default)
+        trail = None if self._logprobs is None else Trail(self._vocabulary)
         turn = TextTurn(len(self.choices), trail, muted=self._muted)
         self.choices.append(turn)
-        self._settings.append({**settings(service.config, service.n_ctx, asked), "stream": bool(body.stream)})
+        own = {"n_predict": asked.max_tokens, "seed": -1 if asked.seed is None else asked.seed}
+        self._settings.append({**self._usual, **own, "stream": bool(self._body.stream)})
         return turn, asked
 
     def skip(self, model: str) -> None:
@@ -132,7 +136,7 @@ class LlamaShape:
             stopping_word=word,
             finish_reason=turn.reason,
             tokens_cached=stats.cached_tokens,
-            timings=answers.timings(stats),
+            timings=stats.timings(),
             completion_probabilities=(
                 for_llama(turn.told, self._vocabulary) if self._body.n_probs and not streamed else UNSET
             ),
@@ -167,13 +171,14 @@ class LlamaCompletionShape(LlamaShape):
 
     def plan(self, service: "Service") -> Sequence[Job]:
         """Every prompt, `n_cmpl` times."""
+        self.prepare(service, "chat")
         jobs: list[Job] = []
         for segments in self._given:
             first = len(jobs)
             prompt = wishes.tokens(segments, service.vocabulary, service.n_ctx)
             room = max(1, service.n_ctx - len(prompt))
             for at in range(self._count):
-                _, asked = self.turn(service, at, "chat", room)
+                _, asked = self.turn(at, room)
                 self._prompts.append(prompt)
                 jobs.append(text_job(prompt, asked, room, first if at else None))
         return jobs
@@ -207,9 +212,10 @@ class InfillShape(LlamaShape):
             n_indent=body.n_indent or 0,
         )
         default = service.n_ctx if self._endless else usual.max_tokens
+        self.prepare(service, "completion")
         jobs = []
         for at in range(self._count):
-            turn, asked = self.turn(service, at, "completion", default)
+            turn, asked = self.turn(at, default)
             self._prompts.append([])
             jobs.append(infill_job(turn, hole, asked, 0 if at else None))
         return jobs

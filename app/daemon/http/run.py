@@ -44,9 +44,9 @@ class Run:
 
         An engine that is full refuses a request's first job; later ones wait for the earlier.
         """
-        for index in list(self._waiting):
+        for index in () if self._cancelled else list(self._waiting):
             after = self._jobs[index].after
-            if self._cancelled or len(self._streams) >= self._window:
+            if len(self._streams) >= self._window:
                 return
             if after is not None and after not in self._read:
                 continue
@@ -59,6 +59,7 @@ class Run:
             self._waiting.remove(index)
             if self._cancelled:  # meanwhile
                 self._streams[index].cancel()
+                return
 
     async def batches(self) -> AsyncIterator[list[Tagged]]:
         """Everything that happens, until all jobs are finished. Raises what went wrong with one of them."""

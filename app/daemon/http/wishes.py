@@ -1,6 +1,7 @@
 """What a request asks for, in the service's words: settings, grammar, prompts."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from paceline.daemon.http.choice import token_text
@@ -17,8 +18,8 @@ BAN = float("-inf")
 Segments = list[str | int]  # text and tokens of one prompt
 
 
-def overrides(body: Generation, service: "Service", *, choice: int = 0, **more: Any) -> "Overrides":  # noqa: ANN401
-    """The service's overrides for one of a request's choices. `more`: what the route knows; None says nothing."""
+def overrides(body: Generation, service: "Service", **more: Any) -> "Overrides":  # noqa: ANN401
+    """The service's overrides for a request's first choice. `more`: what the route knows; None says nothing."""
     from paceline.daemon.service import Overrides
 
     wish = body.speculation
@@ -34,7 +35,7 @@ def overrides(body: Generation, service: "Service", *, choice: int = 0, **more: 
         "presence_penalty": body.presence_penalty,
         "frequency_penalty": body.frequency_penalty,
         "logit_bias": biases(body, service.vocabulary) or None,
-        "seed": _seed(body.seed, choice),
+        "seed": None if body.seed is None or body.seed < 0 else body.seed,
         "speculation": drafter,
         "draft_length": length,
         "stop": tuple(stops(body)) or None,
@@ -45,6 +46,12 @@ def overrides(body: Generation, service: "Service", *, choice: int = 0, **more: 
     }
     fields |= {name: value for name, value in more.items() if value is not None and fields.get(name) is None}
     return Overrides(**{name: value for name, value in fields.items() if value is not None})
+
+
+def for_choice(asked: "Overrides", choice: int, **more: Any) -> "Overrides":  # noqa: ANN401
+    """The first choice's overrides for another one: with a seed of its own, and `more` instead of what is there."""
+    seed = None if asked.seed is None else (asked.seed + choice) % 2**63
+    return replace(asked, seed=seed, **more)
 
 
 def stops(body: Generation) -> list[str]:
@@ -71,10 +78,6 @@ def _tokens_of(key: str, vocabulary: Vocabulary) -> list[int]:
     if key.isascii() and key.isdigit() and len(key) < 10:
         return [int(key)]
     return vocabulary.encode(key)
-
-
-def _seed(seed: int | None, choice: int) -> int | None:
-    return None if seed is None or seed < 0 else (seed + choice) % 2**63
 
 
 def _seconds(milliseconds: float | None) -> float | None:

@@ -414,3 +414,14 @@ def test_a_conversation_that_the_template_refuses_is_the_clients_fault():
     service.encode_chat = lambda *_: (_ for _ in ()).throw(ModelError("the template refuses this"))
     _, reply = ask(service)
     assert (reply.status, reply.error["class"]) == (400, "ModelError")
+
+
+def test_what_all_choices_share_is_worked_out_once():
+    api = Api()
+    encode, seen = api.service.vocabulary.encode, []
+    object.__setattr__(api.service.vocabulary, "encode", lambda *a, **how: seen.append(a) or encode(*a, **how))
+    body = {"messages": [{"role": "user", "content": "Hi"}], "n": 9, "seed": 5, "logit_bias": {"ab": 1.0}}
+    assert api.post("/v1/chat/completions", body).status == 200
+    assert seen.count(("ab",)) == 1
+    assert [each.seed for each in api.service.asked] == list(range(5, 14))
+    assert {each.logit_bias for each in api.service.asked} == {((97, 1.0), (98, 1.0))}

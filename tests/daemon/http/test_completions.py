@@ -113,7 +113,8 @@ def test_a_model_that_cannot_infill_says_so():
     service = FakeService()
     service.can_infill = False
     _, reply = ask(service, suffix="x")
-    assert (reply.status, reply.error["type"]) == (501, "not_supported_error")
+    assert (reply.status, reply.error["type"]) == (400, "invalid_request_error")
+    assert (reply.error["code"], reply.error["class"]) == ("unsupported", "ModelError")
 
 
 @pytest.mark.parametrize(

@@ -234,7 +234,8 @@ def test_a_model_that_cannot_infill_says_so():
     service = FakeService()
     service.can_infill = False
     _, reply = infill(service)
-    assert (reply.status, reply.error["type"], reply.error["class"]) == (501, "not_supported_error", "ModelError")
+    assert (reply.status, reply.error["type"]) == (400, "invalid_request_error")
+    assert (reply.error["code"], reply.error["class"]) == ("unsupported", "ModelError")
 
 
 def test_progress_is_told_in_streams():

@@ -143,3 +143,52 @@ def test_a_token_is_told_when_the_text_it_begins_is():
     assert [(each.chosen.token, each.offset) for each in trail.up_to(2)] == [(195, 1), (169, 1)]
     assert [each.offset for each in trail.up_to(99)] == [2]
     assert trail.up_to(99) == []
+
+
+# --- numbers ----------------------------------------------------------------------------------------------------------
+
+
+def read(text, kind=schemas.LlamaCompletionRequest):
+    return body.parse(text.encode(), kind, 64)
+
+
+def test_a_whole_number_may_be_written_as_a_float():
+    asked = read(
+        '{"prompt": [5.0, 6], "n_predict": 128.0, "seed": 1e3, "logit_bias": [[7.0, 1.0]], "temperature": 1.0}'
+    )
+    assert (asked.prompt, asked.n_predict, asked.seed) == ([5, 6], 128, 1000)
+    assert (asked.logit_bias, asked.temperature) == ([(7, 1.0)], 1.0)
+
+
+def test_a_field_that_may_be_something_else_is_read_the_same_way():
+    chat = '{"messages": [{"role": "user", "content": "x"}], "max_tokens": 5.0, "json_schema": {"minimum": 1.5}}'
+    asked = read(chat, schemas.ChatRequest)
+    assert (asked.max_tokens, asked.json_schema) == (5, {"minimum": 1.5})
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        *[("n_predict", value) for value in ("1.5", "-0.0", "NaN", "Infinity", "-Infinity", "1e400", "1e18", '"5"')],
+        *[("temperature", value) for value in ("NaN", "Infinity", "1e400", "-1e400", '"1"')],
+        ("max_tokens", "3000000000.0"),
+    ],
+)
+def test_what_is_no_number_of_the_kind_is_refused_by_name(field, value):
+    with pytest.raises(RequestError) as caught:
+        read(f'{{"prompt": "x", "stop": ["NaN"], "{field}": {value}}}')
+    assert (caught.value.status, caught.value.param) == (400, field)
+    assert field in caught.value.message
+
+
+def test_a_number_that_is_none_is_found_wherever_it_is():
+    with pytest.raises(RequestError) as caught:
+        read('{"prompt": "x", "logit_bias": [[1, 2], [3, NaN]]}')
+    assert caught.value.param == "logit_bias[1][1]"
+
+
+@pytest.mark.parametrize("text", ['{"prompt": ', "", "\xff", '{"prompt": "x"} NaN'])
+def test_what_is_no_json_at_all_has_no_field(text):
+    with pytest.raises(RequestError, match="not valid JSON") as caught:
+        read(text)
+    assert caught.value.param is None

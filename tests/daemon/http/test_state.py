@@ -127,7 +127,7 @@ def test_a_conversation_the_template_refuses_is_the_clients_fault():
 @pytest.mark.parametrize("path", ["/v1/embeddings", "/embeddings", "/embedding"])
 def test_embeddings_are_refused_clearly(path):
     reply = Api().post(path, {"input": "x"})
-    assert (reply.status, reply.error["type"]) == (501, "not_supported_error")
+    assert (reply.status, reply.error["type"], reply.error["code"]) == (400, "invalid_request_error", "unsupported")
     assert "embedding" in reply.error["message"]
 
 

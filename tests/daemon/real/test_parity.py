@@ -2,7 +2,6 @@
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
 import pytest
 
@@ -11,8 +10,11 @@ from support.held_call import HeldCall, said
 
 PRIORITIES = ("completion", "chat", "prefetch", "background")
 SPECULATION = ("off", "ngram", "draft", "auto")
-LONG = 200  # tokens: they meet in many steps
-HOW = {"greedy": {"temperature": 0.0}, "seeded": {"temperature": 0.8, "seed": 11}}
+LONG = 120  # tokens: they meet in many steps
+HOW = {
+    "greedy": {"temperature": 0.0},
+    "seeded": {"temperature": 0.8, "seed": 11, "top_k": 0, "top_p": 1.0},
+}
 
 
 def chat(text):
@@ -33,41 +35,44 @@ def infill(prefix, suffix, typed="", extra=()):
     return "/infill", {**hole, "n_predict": LONG}
 
 
-KINDS = (
-    chat("Why?"),
-    completion("def add(a, b):\n    return"),
-    infill("def area(r):\n    return 3.14 * r\n\n", "\nprint(area(2))\n", "def ring(", ["x = 1\n" * 30]),
-    chat("for row in the reader:\n" * 40),
-    continuation("in the in the in the"),
-    infill("a = [", "]\n" * 20),
-    completion("class A:\n    def f(self):\n" * 9),
-    chat("What now?"),
+KINDS = (  # each with a number, since there are as many of each as a test needs
+    lambda n: chat(f"Why {n}?"),
+    lambda n: completion(f"def add{n}(a, b):\n    return"),
+    lambda n: infill("def area(r):\n    return 3.14 * r\n\n", f"\nprint({n})\n", "def ring(", ["x = 1\n" * 30]),
+    lambda n: chat(f"for row in reader {n}:\n" * 40),
+    lambda n: continuation(f"in the {n} in the in the"),
+    lambda n: infill(f"a{n} = [", "]\n" * 20),
+    lambda n: completion(f"class A{n}:\n    def f(self):\n" * 9),
+    lambda n: chat(f"What now, {n}?"),
 )
 
 
-@dataclass(frozen=True)
-class Wish:
-    """One request: its route and body, and whether the answer is wanted as a stream."""
+class Wishes:
+    """Requests whose answers are known, each found once."""
 
-    path: str
-    body: dict
-    stream: bool
+    def __init__(self, engine) -> None:
+        self._engine = engine
+        self._found = {}
 
-
-def wishes(count, how):
-    """So many, each another kind with another priority and drafter; both ways to read an answer."""
-    for at in range(count):
-        path, body = KINDS[at]
-        turn = at + at // 4
-        more = {"speculation": SPECULATION[turn % 4], "priority": PRIORITIES[at % 4], **how}
-        yield Wish(path, {**body, **more, "stream": at % 2 == 0}, at % 2 == 0)
+    def of(self, kind, how):
+        if (kind, how) not in self._found:
+            several = map(KINDS[kind], range(100))
+            self._found[kind, how] = self._engine.steady((path, body | HOW[how]) for path, body in several)
+        return self._found[kind, how]
 
 
-def ask(daemon, wish, tcp, ready):
-    """The daemon's text and what it says of the work, from a request that is sent when the others are."""
+@pytest.fixture(scope="module")
+def wishes(daemon):
+    assert daemon.post("/completion", {"prompt": "x", "n_predict": 1}).status_code == 200  # its costs are measured
+    with alone(daemon) as engine:
+        yield Wishes(engine)
+
+
+def ask(daemon, wish, *, stream, tcp, ready, **more):
+    """The daemon's text and its figures, from a request that is sent when the others are."""
     ready.wait()
-    with HeldCall(daemon, wish.path, wish.body, tcp=tcp) as call:
-        if wish.stream:
+    with HeldCall(daemon, wish.path, {**wish.body, "stream": stream, **more}, tcp=tcp) as call:
+        if stream:
             events = call.rest()
         else:
             status, body = call.answer()
@@ -81,44 +86,33 @@ def _as_delta(choice):
     return choice if "text" in choice else {"delta": choice["message"]}
 
 
-@pytest.fixture(scope="module")
-def expected(daemon):
-    """What the engine alone answers, asked once."""
-    known = {}
-    with alone(daemon) as engine:
-
-        def answer(wish):
-            key = (wish.path, repr(sorted((key, value) for key, value in wish.body.items() if key != "stream")))
-            if key not in known:
-                known[key] = engine.answer(wish.path, wish.body)
-            return known[key]
-
-        yield answer
-
-
 @pytest.mark.parametrize("tcp", [False, True], ids=["unix", "tcp"])
 @pytest.mark.parametrize("how", HOW)
 @pytest.mark.parametrize("count", [1, 4, 8])
-def test_everybody_gets_the_answer_of_an_engine_of_their_own(daemon, expected, count, how, tcp):
-    wanted = list(wishes(count, HOW[how]))
+def test_everybody_gets_the_answer_of_an_engine_of_their_own(daemon, wishes, count, how, tcp):
+    wanted = [wishes.of(kind, how) for kind in range(count)]
     ready = threading.Barrier(count)
+
+    def one(at):
+        more = {"speculation": SPECULATION[(at + at // 4) % 4], "priority": PRIORITIES[at % 4]}
+        return ask(daemon, wanted[at], stream=at % 2 == 0, tcp=tcp, ready=ready, **more)
+
     with ThreadPoolExecutor(count) as pool:
-        got = list(pool.map(lambda wish: ask(daemon, wish, tcp, ready), wanted))
-    for wish, (text, _) in zip(wanted, got, strict=True):
-        assert text == expected(wish), (wish.path, wish.body["speculation"])
+        got = list(pool.map(one, range(count)))
+    assert [text for text, _ in got] == [wish.expected for wish in wanted]
 
 
 @pytest.mark.parametrize("speculation", SPECULATION)
 @pytest.mark.parametrize("kind", [0, 1, 2])
-def test_no_drafter_changes_an_answer_that_is_computed_beside_another(daemon, expected, kind, speculation):
-    path, body = KINDS[kind]
+def test_no_drafter_changes_an_answer_that_is_computed_beside_another(daemon, wishes, kind, speculation):
+    wish = wishes.of(kind, "greedy")
     endless = {"prompt": "Once", "n_predict": -1, "stream": True, "speculation": "off", "ignore_eos": True}
     with HeldCall(daemon, "/completion", endless) as other:
         other.read(1)
-        wish = Wish(path, {**body, "speculation": speculation, "temperature": 0.0}, stream=False)
-        text, timings = ask(daemon, wish, False, threading.Barrier(1))
-        assert text == expected(wish)
+        text, timings = ask(daemon, wish, stream=False, tcp=False, ready=threading.Barrier(1), speculation=speculation)
+        assert text == wish.expected
         assert timings["speed_up"] is None  # it is not known, as the steps were shared
+        other.drain()
         assert not other.ended
     if speculation == "draft":
         assert timings["draft_n"] > 0

@@ -1,0 +1,181 @@
+"""What a cancelled request still computes, and how soon an urgent one begins: counted in steps, on a slow model.
+
+The daemon stands still while a test counts what it has told so far and leaves; then it meets all of that at once.
+"""
+
+from collections.abc import Iterator
+
+import pytest
+
+from support.alone import alone
+from support.held_call import HeldCall, connect, request_bytes, said
+from support.real_daemon import RealDaemon, real_daemon, until
+from support.slow_model import write_slow_model
+
+ENDLESS = {"n_predict": -1, "ignore_eos": True, "speculation": "off", "return_tokens": True}
+LINE = "x = 1\n"  # five tokens
+NUMBERS = range(50)
+
+
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory) -> Iterator[RealDaemon]:
+    model = write_slow_model(tmp_path_factory.mktemp("slow") / "slow.gguf")
+    with real_daemon(model, engine="context = 16384\nparking_mb = 0") as running:
+        assert running.post("/completion", {"prompt": "x", "n_predict": 1}).status_code == 200  # loaded, and measured
+        yield running
+
+
+@pytest.fixture(scope="module")
+def engine(daemon):
+    with alone(daemon) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def neighbour(engine):
+    """Somebody whose answer must not change, whatever happens to others."""
+    bodies = ({"prompt": f"in the {n} for", "n_predict": 60, "temperature": 0.0} for n in NUMBERS)
+    return engine.steady(("/completion", body) for body in bodies)
+
+
+def call(daemon, wish, **more):
+    return HeldCall(daemon, wish.path, {**wish.body, "stream": True, "return_tokens": True, "speculation": "off", **more})
+
+
+def produced(events):
+    """Tokens that a stream has told, one by one; a chat tells them with their log-probabilities."""
+    told = [event.get("tokens", ()) for event in events]
+    choices = [choice for event in events for choice in event.get("choices", ())]
+    return sum(map(len, told + [choice["logprobs"]["content"] for choice in choices if choice.get("logprobs")]))
+
+
+def slot_of(daemon, prompt_tokens):
+    """The place in which a prompt of so many tokens is worked on."""
+    return next((slot for slot in daemon.slots if slot["prompt_tokens"] == prompt_tokens), None)
+
+
+def length(daemon, text):
+    return len(daemon.post("/tokenize", {"content": text}).json()["tokens"])
+
+
+def computed(daemon, slot, prompt_tokens):
+    """Tokens of the answer that were computed in a place that is at rest: the last one chosen is not in the cache."""
+    until(lambda: daemon.slots[slot["id"]]["state"] == "idle", "nobody computes there")
+    return daemon.slots[slot["id"]]["tokens"] - prompt_tokens + 1
+
+
+def test_leaving_a_stream_stops_it_within_a_step_and_changes_nothing_for_others(daemon, neighbour):
+    prompt = "for a in b:\n"
+    size = length(daemon, prompt)
+    with call(daemon, neighbour) as other:
+        other.read(1)
+        with HeldCall(daemon, "/completion", {**ENDLESS, "prompt": prompt, "stream": True}) as leaving:
+            leaving.read(6)
+            slot = slot_of(daemon, size)
+            with daemon.frozen():
+                told = produced(leaving.drain())
+                leaving.close()
+        # one may have been chosen and not told yet, and a step was under way
+        assert computed(daemon, slot, size) <= told + 2
+        assert "".join(said(other.rest())) == neighbour.expected
+
+
+def test_leaving_without_having_heard_anything_stops_it_too(daemon, neighbour):
+    prompt = "while a or b:\n"
+    size = length(daemon, prompt)
+    with call(daemon, neighbour) as other:  # in each step both get a token: it counts the steps
+        other.read(1)
+        theirs = length(daemon, neighbour.body["prompt"])
+        with HeldCall(daemon, "/completion", {**ENDLESS, "prompt": prompt}) as leaving:
+            until(lambda: (slot_of(daemon, size) or {}).get("state") == "decode", "the answer has begun")
+            slots = {slot["prompt_tokens"]: slot for slot in daemon.slots}
+            counts = [slots[each]["next_token"]["n_decoded"] for each in (size, theirs)]
+            with daemon.frozen():
+                steps = produced(other.drain()) - counts[1]
+                leaving.close()
+        # beside the two above, the counts may have been taken when only one of them had its token
+        assert computed(daemon, slots[size], size) <= counts[0] + steps + 3
+        assert "".join(said(other.rest())) == neighbour.expected
+
+
+def test_who_is_cancelled_by_name_gets_no_more_than_the_step_under_way(daemon):
+    body = {**ENDLESS, "prompt": "with open as f:\n", "stream": True}
+    with HeldCall(daemon, "/completion", body, name="mine") as running, connect(daemon) as control:
+        running.read(4)
+        with daemon.frozen():
+            told = produced(running.drain())
+            control.sendall(request_bytes("/paceline/cancel", {"id": "mine"}))
+        assert control.recv(4096).startswith(b"HTTP/1.1 202 ")
+        events = running.rest()
+    assert events[-1]["stop_type"] == "cancelled"
+    assert produced(events) <= told + 2
+    assert events[-1]["tokens_predicted"] <= told + 2
+
+
+def test_leaving_while_a_prompt_is_read_stops_the_reading_and_keeps_what_was_read(daemon, engine):
+    bodies = ({"prompt": f"y{n} = 2\n{LINE * 240}", "n_predict": 8, "temperature": 0.0} for n in NUMBERS)
+    wish = engine.steady(("/completion", body) for body in bodies)
+    size = length(daemon, wish.body["prompt"])
+    with call(daemon, wish, return_progress=True) as leaving:
+        leaving.read(2)
+        slot = slot_of(daemon, size)
+        with daemon.frozen():
+            told = [event["prompt_progress"]["processed"] for event in leaving.drain()]
+            leaving.close()
+    until(lambda: daemon.slots[slot["id"]]["state"] == "idle", "nobody reads there")
+    read, chunk = daemon.slots[slot["id"]]["tokens"], max(b - a for a, b in zip(told, told[1:], strict=False))
+    assert told[-1] <= read <= told[-1] + chunk < size
+    again = daemon.post(wish.path, wish.body).json()
+    assert again["content"] == wish.expected
+    assert again["timings"]["cache_n"] == read
+
+
+def test_leaving_while_a_prompt_is_read_without_having_heard_anything_stops_the_reading(daemon):
+    prompt = "z = 3\n" + LINE * 900
+    size = length(daemon, prompt)
+    with HeldCall(daemon, "/completion", {"prompt": prompt, "n_predict": 1}) as leaving:
+        until(lambda: (slot_of(daemon, size) or {"tokens": 0})["tokens"] > 0, "the reading has begun")
+        slot = slot_of(daemon, size)
+        with daemon.frozen():
+            leaving.close()
+    until(lambda: daemon.slots[slot["id"]]["state"] == "idle", "nobody reads there")
+    assert daemon.slots[slot["id"]]["tokens"] < size // 2
+
+
+def steps_meanwhile(daemon, running, count, body):
+    """How many steps somebody has between the moment somebody else asks and the first token of theirs."""
+    with connect(daemon) as connection:
+        with daemon.frozen():
+            before = count(running.drain())
+            connection.sendall(request_bytes("/completion", {**body, "n_predict": 1}))
+        assert connection.recv(4096).startswith(b"HTTP/1.1 200 ")
+        with daemon.frozen():
+            return count(running.drain()) - before
+
+
+@pytest.mark.parametrize("typed", ["def f", LINE * 30])
+def test_a_completion_during_a_chat_begins_at_most_two_steps_later_than_alone(daemon, typed):
+    chat = {"messages": [{"role": "user", "content": "Why?"}], "ignore_eos": True, "max_tokens": 4000}
+    with HeldCall(
+        daemon, "/v1/chat/completions", {**chat, "stream": True, "logprobs": True, "speculation": "off"}
+    ) as running:
+        running.read(5)
+        for n in range(5):
+            wish = {"prompt": f"{n} {typed}", "priority": "completion", "speculation": "off"}
+            assert steps_meanwhile(daemon, running, produced, wish) <= 1 + 2  # alone it takes one step
+        assert not running.ended
+
+
+def test_a_completion_while_a_prompt_is_read_begins_at_most_two_steps_later_than_alone(daemon, engine):
+    texts = (f"Say {n}. " + "for each of them in order " * 80 for n in NUMBERS)
+    bodies = ({"messages": [{"role": "user", "content": text}], "max_tokens": 8, "temperature": 0.0} for text in texts)
+    wish = engine.steady(("/v1/chat/completions", body) for body in bodies)
+    with call(daemon, wish, return_progress=True) as running:
+        running.read(2)
+        urgent = {"prompt": "def g", "priority": "completion", "speculation": "off"}
+        assert steps_meanwhile(daemon, running, len, urgent) <= 1 + 2
+        assert not any(event["choices"][0]["delta"] for event in running.events), "it is still being read"
+        events = running.rest()
+    assert "".join(said(events)) == wish.expected
+    progress = [event["prompt_progress"]["processed"] for event in events if "prompt_progress" in event]
+    assert progress == sorted(set(progress)), "nothing was read twice"
