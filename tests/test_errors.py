@@ -31,6 +31,7 @@ def test_the_kinds_that_scripts_tell_apart_have_codes_of_their_own():
         "InputError": 6,
         "ContextOverflowError": 7,
         "ResourceError": 8,
+        "BusyError": 8,
     }
 
 

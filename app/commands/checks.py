@@ -266,7 +266,7 @@ def _daemon() -> Iterator[Check]:
     runtime = Runtime.open()
     found = probe.find(runtime)
     if found is None:
-        yield Check("daemon", "ok", f"none is running; the next request starts one in {runtime.socket.parent}")
+        yield Check("daemon", "ok", f"none is running; the next request starts one in {runtime.folder}")
         return
     hello, ours = found.hello, metadata.version("paceline")
     running = f"Paceline {hello.version}, process {hello.pid}"

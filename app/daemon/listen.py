@@ -47,7 +47,8 @@ class Identity:
 def bind_loopback(host: str, port: int) -> socket.socket:
     """A TCP socket on this machine; port 0: any free one. Raises PacelineError where it is taken."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    bound = socket.socket(family, socket.SOCK_STREAM)
+    # asyncio sends small answers without delay only where the protocol is named
+    bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         if os.name == "posix":  # elsewhere it would let others bind the same port
             bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

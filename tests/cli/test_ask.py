@@ -13,7 +13,7 @@ TOP = {"text", "finish_reason", "model", "usage", "timings"}
 USAGE = {"prompt_tokens", "completion_tokens", "cached_tokens"}
 THEIR_TIMINGS = {
     "prompt_n", "prompt_ms", "prompt_per_second", "predicted_n", "predicted_ms", "predicted_per_second",
-    "draft_n", "draft_n_accepted",
+    "draft_n", "draft_n_accepted", "cache_n", "prompt_per_token_ms", "predicted_per_token_ms",
 }  # fmt: skip
 OUR_TIMINGS = {
     "rounds", "mean_accepted_length", "drafting_ms", "verifying_ms", "sampling_ms", "wasted_n", "speed_up",

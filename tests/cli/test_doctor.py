@@ -49,8 +49,8 @@ def test_after_setup_all_is_well(home):
     home.run("setup", "--pair", "tiny")
     found = examine(home)
     assert verdicts(found) <= {"ok"} or {name for name, c in found.items() if c["verdict"] != "ok"} == {"GPU"}
-    assert {"packages", "config", "catalogue", "daemon", "store", "target", "draft", "llama.cpp", "GPU", "plan", "pair", "chat",
-            "infilling", "costs", "self-test"} == set(found)  # fmt: skip
+    assert {"packages", "config", "catalogue", "daemon", "store", "target", "draft", "llama.cpp", "GPU", "plan", "pair",
+            "chat", "infilling", "costs", "self-test"} == set(found)  # fmt: skip
     assert "answer" in found["self-test"]["found"] and "completion" in found["self-test"]["found"]
     assert "tokens/s" in found["costs"]["found"]
 

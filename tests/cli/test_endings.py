@@ -118,7 +118,7 @@ def test_a_draft_of_another_vocabulary_is_left_out_and_the_reason_said(paceline,
 def test_a_draft_of_another_vocabulary_is_an_error_when_asked_for(paceline, tiny):
     paceline.configure(draft=tiny.foreign)
     refused = paceline.run("ask", "Why?", "--speculation", "draft")
-    assert refused.failed(4, "foreign.gguf cannot draft for target.gguf", "'other' in the draft")
+    assert refused.failed(4, "foreign.gguf does not fit target.gguf", "'other' in the draft")
 
 
 @pytest.mark.parametrize(

@@ -202,7 +202,7 @@ def test_a_draft_that_does_not_fit_is_left_out_and_the_reason_said_each_time(tin
 
 
 def test_a_draft_that_does_not_fit_is_an_error_when_asked_for(tiny, load):
-    with pytest.raises(ModelError, match=r"foreign\.gguf cannot draft for target\.gguf: .*'other'") as failed:
+    with pytest.raises(ModelError, match=r"foreign\.gguf does not fit target\.gguf: .*'other'") as failed:
         load(tiny.target, tiny.foreign, speculation="draft")
     assert failed.value.hint
 
