@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from paceline.engine.vocabulary import Vocabulary
 
 Logits = NDArray[np.float32]  # (outputs, n_vocab)
+State = bytes | memoryview  # what a backend saved of a sequence
 
 
 class DecodeAborted(Exception):  # noqa: N818 - not an error: somebody asked for it
@@ -70,11 +71,11 @@ class Backend(Protocol):
         """Make the destination sequence hold the first `length` tokens of the source."""
         ...
 
-    def save(self, seq: int) -> bytes:
+    def save(self, seq: int) -> State:
         """The cached state of a sequence."""
         ...
 
-    def restore(self, seq: int, state: bytes) -> None:
+    def restore(self, seq: int, state: State) -> None:
         """Put a saved state back, replacing what the sequence held. Raises EngineError when it does not fit."""
         ...
 

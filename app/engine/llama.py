@@ -10,8 +10,9 @@ from typing import Any
 import llama_cpp as llama
 import numpy as np
 from llama_cpp._ggml import libggml
+from numpy.typing import NDArray
 
-from paceline.engine.backend import Capabilities, DecodeAborted, Logits, Span
+from paceline.engine.backend import Capabilities, DecodeAborted, Logits, Span, State
 from paceline.engine.vocabulary import FimTokens, Vocabulary
 from paceline.errors import EngineError, ModelError, ResourceError
 from paceline.plan import Device, LoadOptions
@@ -235,19 +236,19 @@ class LlamaBackend:
         self.truncate(destination, 0)
         llama.llama_memory_seq_cp(self._memory, source, destination, 0, length)
 
-    def save(self, seq: int) -> bytes:
+    def save(self, seq: int) -> State:
         """llama_state_seq_get_data. Raises EngineError."""
         size = llama.llama_state_seq_get_size(self._context, seq)
-        buffer = (ctypes.c_uint8 * size)()
-        if llama.llama_state_seq_get_data(self._context, buffer, size, seq) != size:
+        buffer = np.empty(size, np.uint8)  # not zeroed, and not copied again: it may have hundreds of megabytes
+        if llama.llama_state_seq_get_data(self._context, _pointer(buffer), size, seq) != size:
             raise EngineError("llama.cpp could not save a sequence")
-        return bytes(buffer)
+        return buffer.data
 
-    def restore(self, seq: int, state: bytes) -> None:
+    def restore(self, seq: int, state: State) -> None:
         """llama_state_seq_set_data. Raises EngineError when the state does not fit."""
         self.truncate(seq, 0)
-        buffer = (ctypes.c_uint8 * len(state)).from_buffer_copy(state)
-        if llama.llama_state_seq_set_data(self._context, buffer, len(state), seq) == 0:
+        buffer = np.frombuffer(state, np.uint8)
+        if llama.llama_state_seq_set_data(self._context, _pointer(buffer), len(state), seq) == 0:
             raise EngineError("llama.cpp could not restore a sequence")
 
     def abort(self, on: bool) -> None:
@@ -260,6 +261,10 @@ class LlamaBackend:
             llama.llama_free(self._context)
             self._context = None
             self._model.close()
+
+
+def _pointer(buffer: NDArray[np.uint8]) -> Any:  # noqa: ANN401 - a pointer
+    return buffer.ctypes.data_as(ctypes.POINTER(ctypes.c_uint8))
 
 
 class _Batch:

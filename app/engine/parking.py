@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from paceline.engine.backend import State
+
 
 def common_prefix(a: Sequence[int], b: Sequence[int]) -> int:
     """How many tokens both begin with."""
@@ -17,7 +19,7 @@ class Parked:
     """A sequence's tokens and what the backend saved of it."""
 
     tokens: Sequence[int]
-    state: bytes
+    state: State
 
 
 class ParkingLot:
@@ -40,7 +42,7 @@ class ParkingLot:
         """Whether these tokens, or more of the same conversation, are parked."""
         return any(common_prefix(each.tokens, tokens) == len(tokens) for each in self._parked)
 
-    def put(self, tokens: Sequence[int], state: bytes) -> None:
+    def put(self, tokens: Sequence[int], state: State) -> None:
         """Park a sequence. What it continues is no longer needed; where it is too large, nothing happens."""
         if not self.has_room_for(len(state)):
             return
@@ -61,7 +63,7 @@ class ParkingLot:
                 best, most = each, same
         return best, most
 
-    def take(self, parked: Parked, *, leave: bool) -> bytes:
+    def take(self, parked: Parked, *, leave: bool) -> State:
         """Its state; it leaves the lot, unless `leave` keeps it for another that begins alike."""
         self._remove(parked)
         if leave:

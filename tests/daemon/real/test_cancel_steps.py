@@ -10,7 +10,6 @@ import pytest
 from support.alone import alone
 from support.held_call import HeldCall, connect, request_bytes, said
 from support.real_daemon import RealDaemon, real_daemon, until
-from support.slow_model import write_slow_model
 
 ENDLESS = {"n_predict": -1, "ignore_eos": True, "speculation": "off", "return_tokens": True}
 LINE = "x = 1\n"  # five tokens
@@ -18,9 +17,8 @@ NUMBERS = range(50)
 
 
 @pytest.fixture(scope="module")
-def daemon(tmp_path_factory) -> Iterator[RealDaemon]:
-    model = write_slow_model(tmp_path_factory.mktemp("slow") / "slow.gguf")
-    with real_daemon(model, engine="context = 16384\nparking_mb = 0") as running:
+def daemon(slow) -> Iterator[RealDaemon]:
+    with real_daemon(slow, engine="context = 16384\nparking_mb = 0") as running:
         assert running.post("/completion", {"prompt": "x", "n_predict": 1}).status_code == 200  # loaded, and measured
         yield running
 
