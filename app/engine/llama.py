@@ -13,6 +13,7 @@ from llama_cpp._ggml import libggml
 from numpy.typing import NDArray
 
 from paceline.engine.backend import Capabilities, DecodeAborted, Logits, Span, State
+from paceline.engine.readers import Readers
 from paceline.engine.vocabulary import FimTokens, Vocabulary
 from paceline.errors import EngineError, ModelError, ResourceError
 from paceline.plan import Device, LoadOptions
@@ -86,7 +87,8 @@ class Model:
                 "check the file with `paceline models info`; a newer llama-cpp-python may know its kind",
             )
         self._users = 1
-        self.vocabulary = _read_vocabulary(self.handle, lambda: self._users > 0)
+        self._tokenizing = Readers()
+        self.vocabulary = _read_vocabulary(self.handle, self._tokenizing)
 
     def share(self) -> "Model":
         """The same weights for one more context."""
@@ -98,6 +100,7 @@ class Model:
         """One user less; the last one frees the weights."""
         self._users -= 1
         if self.handle and not self._users:
+            self._tokenizing.close()
             llama.llama_model_free(self.handle)
             self.handle = None
 
@@ -355,8 +358,7 @@ def devices() -> list[Device]:
     return found
 
 
-def _read_vocabulary(model: object, alive: Callable[[], bool]) -> Vocabulary:
-    """alive: whether the tables still exist; they go with the weights."""
+def _read_vocabulary(model: object, readers: Readers) -> Vocabulary:
     vocab = llama.llama_model_get_vocab(model)
     n_tokens = llama.llama_vocab_n_tokens(vocab)
     ids = range(n_tokens)
@@ -365,12 +367,11 @@ def _read_vocabulary(model: object, alive: Callable[[], bool]) -> Vocabulary:
     def known(token: int) -> int | None:
         return token if 0 <= token < n_tokens else None
 
-    def check() -> None:
-        if not alive():
-            raise ModelError("the model was closed", "send the request again")
-
     def encode(text: str, special: bool, bos: bool) -> list[int]:
-        check()
+        with readers.reading():
+            return encode_held(text, special, bos)
+
+    def encode_held(text: str, special: bool, bos: bool) -> list[int]:
         data = text.encode("utf-8", "surrogatepass")
         size = len(data) + 8
         buffer = (llama.llama_token * size)()
@@ -386,7 +387,7 @@ def _read_vocabulary(model: object, alive: Callable[[], bool]) -> Vocabulary:
     def piece(token: int) -> bytes:
         if token in control:
             return b""
-        check()
+        readers.check()
         size = 64
         while True:
             buffer = ctypes.create_string_buffer(size)

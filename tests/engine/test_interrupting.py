@@ -82,8 +82,7 @@ def test_a_model_that_cannot_drop_its_tail_is_stopped_for_nobody_else():
 
 
 def test_a_step_in_which_one_as_urgent_takes_part_is_not_stopped():
-    curve = FLAT
-    steps, model = reading(curve=curve, step_ms=0.1, prompt=LONG * 3)
+    steps, model = reading(curve=FLAT, step_ms=0.1, prompt=LONG * 3)
     steps.submit("completion", Request([3], 50, priority="completion", speculation="off"))
     steps.take(2)
     assert len(model.spans[-1]) == 2, "the reader rides along"
@@ -101,9 +100,11 @@ def test_between_two_steps_nothing_is_stopped():
 def newcomers(steps, model, times):
     """How often the reader's chunk is stopped when one completion comes after the other, each in the middle of it."""
     stopped = []
-    for number in range(times):
-        name = f"newcomer {number}"
-        stopped.append(stops(model, steps, lambda name=name: steps.submit(name, Request([5], 1, priority="completion"))))
+    for _ in range(times):
+        name = f"newcomer {steps.count}"
+        stopped.append(
+            stops(model, steps, lambda name=name: steps.submit(name, Request([5], 1, priority="completion")))
+        )
         steps.until(name)
     return stopped
 

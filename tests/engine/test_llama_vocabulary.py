@@ -1,11 +1,15 @@
 """A model's tokens as llama.cpp reads them from a file, and whether two files mean the same by them."""
 
+import threading
+
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from paceline.engine.llama import LlamaBackend, read_vocabulary
 from paceline.engine.pair import compare
+from paceline.engine.readers import Readers
+from paceline.errors import ModelError
 from paceline.plan import LoadOptions
 from support.tiny_model import FIM, SPARE, SPECIALS, special, write_tiny_model
 
@@ -108,3 +112,31 @@ def test_a_changed_token_is_refused_by_name(vocabulary, tmp_path):
 def test_other_special_tokens_are_refused_by_name(vocabulary, tmp_path):
     other = read_vocabulary(write_tiny_model(tmp_path / "plain.gguf", fim=False))
     assert FIM[0] in compare(vocabulary, other).reason
+
+
+def test_a_model_is_not_freed_under_the_hands_of_somebody_who_tokenizes():
+    readers, order = Readers(), []
+    inside, leave = threading.Event(), threading.Event()
+
+    def read():
+        with readers.reading():
+            inside.set()
+            leave.wait(20)
+            order.append("read")
+
+    def close():
+        readers.close()
+        order.append("closed")
+
+    threads = [threading.Thread(target=read), threading.Thread(target=close)]
+    threads[0].start()
+    assert inside.wait(20)
+    threads[1].start()
+    while not readers.closed:
+        pass
+    with pytest.raises(ModelError, match="closed"), readers.reading():
+        pass
+    leave.set()
+    for thread in threads:
+        thread.join(20)
+    assert order == ["read", "closed"]

@@ -172,6 +172,15 @@ def test_use_makes_young_again():
     assert [len(slot.tokens) for slot in table.slots] == [100, 0, 100]
 
 
+def test_rest_begins_with_the_end_of_a_request():
+    table, _ = table_of(conversation(1), conversation(2), n_ctx=400)
+    slots = [table.acquire([*conversation(first), 5])[0] for first in (1, 2)]
+    for slot in reversed(slots):
+        table.release(slot)
+    table.make_room(300)
+    assert [len(slot.tokens) for slot in table.slots] == [100, 0]
+
+
 def test_those_at_work_never_leave_and_nobody_leaves_in_vain():
     table, _ = table_of(conversation(1), conversation(2), n_ctx=250)
     slot, _ = table.acquire([*conversation(2), 5])
@@ -238,10 +247,18 @@ def test_an_end_that_is_short_is_dropped_without_being_saved():
     assert (same, backend.saves) == (201 - WORTH, 0)
 
 
+def test_a_copy_of_the_beginning_goes_where_it_costs_the_longer_conversation_nothing():
+    table, backend = table_of(conversation(1, 200), conversation(2))
+    slot, same = table.acquire([*conversation(1), 7])
+    assert (slot, same, slot.tokens) == (table.slots[1], 100, conversation(1))
+    assert table.slots[0].tokens == backend.cache[0] == conversation(1, 200)
+    assert table.lot.holds(conversation(2))
+
+
 @pytest.mark.parametrize(("length", "saved"), [(WORTH - 1, 0), (WORTH, 1)])
 def test_only_what_is_worth_it_is_parked(length, saved):
-    table, backend = table_of(conversation(1, length))
-    table.acquire([*conversation(2), 0])
+    table, backend = table_of(conversation(1, length), n_ctx=200)
+    assert table.make_room(200)
     assert (len(table.lot), backend.saves) == (saved, saved)
 
 
@@ -292,7 +309,7 @@ def test_a_parked_one_for_which_there_is_no_room_stays_parked():
 
 
 def test_what_the_cache_holds_is_not_fetched_from_the_lot():
-    table, backend = table_of(conversation(1), [2])
+    table, _ = table_of(conversation(1), [2])
     table.lot.put(conversation(1), b"what nobody should read")
     slot, same = table.acquire([*conversation(1), 5])
     assert (slot, same) == (table.slots[0], 100)

@@ -1,4 +1,4 @@
-"""What the next decode holds: a decision that follows from who runs, what a decode costs, and how much room there is."""
+"""What the next decode holds: it follows from who runs, what a decode costs, and how much room there is."""
 
 import pytest
 from hypothesis import given, settings
@@ -17,6 +17,8 @@ from support.fake_backend import FakeBackend
 MODEL = FakeBackend(n_ctx=1 << 20)
 PRIORITIES = list(RANKS)
 BY_THE_TOKEN = CostCurve((1, 2, 4096), (1.0, 2.0, 4096.0))  # a token costs a millisecond
+
+SLOW = CostCurve((1, 2, 64), (100.0, 150.0, 4000.0))
 
 
 def someone(number, priority="chat", *, held=10, pending=1):
@@ -104,7 +106,7 @@ def test_steps_stay_within_their_room_and_whoever_rides_along_is_cheap_or_starve
     st.integers(2, 900),
     st.integers(0, 5),
     st.sampled_from([16, 64, 512]),
-    st.sampled_from([STEEP, FLAT, BY_THE_TOKEN]),
+    st.sampled_from([STEEP, FLAT, BY_THE_TOKEN, SLOW]),
     st.booleans(),
 )
 def test_a_chunk_ends_at_a_border_and_takes_no_longer_than_may_be_waited_for(
@@ -193,6 +195,11 @@ def test_a_prompt_alone_is_read_in_chunks_of_eight_times_the_target():
     made = scheduler(someone(1, held=0, pending=900), curve=BY_THE_TOKEN, target=32.0, n_batch=512)
     assert parts(made.next(1000)) == [(1, 256)]
     assert parts(made.next(1000, crowded=True)) == [(1, 32)]
+
+
+def test_however_slow_the_machine_a_chunk_is_no_smaller_than_is_worth_a_step():
+    assert parts(scheduler(someone(1, held=0, pending=900), curve=SLOW).next(1000)) == [(1, LONE_LEAST)]
+    assert parts(scheduler(someone(1, held=0, pending=900), curve=SLOW).next(1000, crowded=True)) == [(1, LEAST)]
 
 
 def test_a_batch_that_is_no_power_of_two_is_filled_where_that_is_affordable():

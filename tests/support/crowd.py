@@ -8,7 +8,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from support.held_call import request_bytes
-from support.real_daemon import SECONDS, RealDaemon
+from support.real_daemon import RealDaemon
+
+PATIENCE = 100  # seconds; the least urgent ones wait long in a crowd
 
 # where a client leaves
 FATES = ("connected", "in the head", "in the body", "asked", "in the answer", "abruptly", "served", "served again")
@@ -80,10 +82,14 @@ class Client:
         self._daemon = daemon
         self._dice = dice
         self._tally = tally
+        self._sent = b""
 
     async def live(self) -> None:
         fate = self._dice.choice(FATES)
-        await asyncio.wait_for(self._live(fate), SECONDS)
+        try:
+            await asyncio.wait_for(self._live(fate), PATIENCE)
+        except asyncio.TimeoutError as error:
+            raise AssertionError(f"a client waited in vain: {fate}, {self._sent!r}") from error
         self._tally.fates[fate] += 1
 
     async def _live(self, fate: str) -> None:
@@ -111,7 +117,7 @@ class Client:
         return await asyncio.open_unix_connection(self._daemon.socket)
 
     async def _ask(self, fate: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        sent = self._request()
+        sent = self._sent = self._request()
         head = sent.index(b"\r\n\r\n") + 4
         cuts = {"in the head": self._dice.randrange(1, head), "in the body": self._dice.randrange(head, len(sent) + 1)}
         writer.write(sent[: cuts.get(fate, len(sent))])
@@ -119,7 +125,10 @@ class Client:
         if fate in ("in the answer", "abruptly"):
             await self._begin_to_read(reader)
         if fate in ("served", "served again"):
-            await self._read_answer(reader)
+            try:
+                await self._read_answer(reader)
+            except asyncio.IncompleteReadError as error:
+                raise AssertionError(f"no whole answer to {sent[:40]!r}, but {error.partial[-200:]!r}") from error
 
     async def _begin_to_read(self, reader: asyncio.StreamReader) -> None:
         """A few bytes of the head, or some lines of a stream."""

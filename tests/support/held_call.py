@@ -1,23 +1,18 @@
 """A request over a raw socket that a test holds in its hands: sent in parts, read in parts, broken off."""
 
-import contextlib
 import json
 import re
 import select
 import socket
-import struct
 from collections.abc import Iterator
 from http.client import HTTPResponse
 
 from support.real_daemon import SECONDS, RealDaemon
 
 _EVENT = re.compile(rb"^data: (.*)\n\n", re.MULTILINE)  # no event is split between chunks
-_HEAD_END = b"\r\n\r\n"
 
 
-def request_bytes(
-    path: str, body: object = None, *, token: str = "", method: str = "POST", name: str = ""
-) -> bytes:
+def request_bytes(path: str, body: object = None, *, token: str = "", method: str = "POST", name: str = "") -> bytes:
     """A request as it goes over the wire."""
     data = b"" if body is None else json.dumps(body).encode()
     head = f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
@@ -34,13 +29,6 @@ def connect(daemon: RealDaemon, *, tcp: bool = False) -> socket.socket:
     connection.settimeout(SECONDS)
     connection.connect(str(daemon.socket))
     return connection
-
-
-def reset(connection: socket.socket) -> None:
-    """Close so that the other side gets an error rather than an end (over TCP)."""
-    with contextlib.suppress(OSError):
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    connection.close()
 
 
 class HeldCall:

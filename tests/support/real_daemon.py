@@ -65,24 +65,18 @@ class RealDaemon:
             stdout=self.errors,
             stderr=self.errors,
         )
-        self.socket = next(self._sockets())
-        report = self.unix.get("/paceline/status").json()
+        until(self._answers, "the daemon answers")
+        report = self.status
         self.url, self.token = report["http"]["url"], report["http"]["token"]
 
-    def _sockets(self) -> Iterator[Path]:
-        """The socket, once it is answered there."""
-        found: list[Path] = []
-
-        def answers() -> bool:
-            assert self.process.poll() is None, (self.root / "stderr").read_text()
-            found[:] = (self.root / "run").rglob("*.sock")
-            with contextlib.suppress(httpx.TransportError):
-                transport = httpx.HTTPTransport(uds=str(found[0])) if found else None
-                return transport is not None and bool(httpx.Client(transport=transport).get("http://x/paceline/hello"))
+    def _answers(self) -> bool:
+        assert self.process.poll() is None, (self.root / "stderr").read_text()
+        self.socket = next((self.root / "run").rglob("*.sock"), None)
+        if self.socket is None:
             return False
-
-        until(answers, "the daemon answers")
-        yield found[0]
+        with contextlib.suppress(httpx.TransportError):
+            return self.get("/paceline/hello").is_success
+        return False
 
     def close(self) -> None:
         for client in self._open_clients:

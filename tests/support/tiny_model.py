@@ -1,8 +1,9 @@
 """Writes tiny real GGUF models that llama.cpp loads in milliseconds.
 
-Architecture "llama", one layer unless more are asked for, 64 wide, F32; byte-level BPE with ChatML and, if wanted, fill-in-the-middle markers.
-The weights are random, but arranged so that greedy text is printable, varied, and follows from its context: each
-token has a favourite successor, and attention over the text before it changes that choice now and then.
+Architecture "llama", one layer unless more are asked for, 64 wide, F32; byte-level BPE with ChatML and, if wanted,
+fill-in-the-middle markers. The weights are random, but arranged so that greedy text is printable, varied, and follows
+from its context: each token has a favourite successor, and attention over the text before it changes that choice now
+and then.
 
     VOCABULARY: ids 0-255 are the bytes, then a few merges, a spare token that no merge makes, then the specials.
 """

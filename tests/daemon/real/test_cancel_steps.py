@@ -3,13 +3,15 @@
 The daemon stands still while a test counts what it has told so far and leaves; then it meets all of that at once.
 """
 
+import select
 from collections.abc import Iterator
+from itertools import pairwise
 
 import pytest
 
 from support.alone import alone
 from support.held_call import HeldCall, connect, request_bytes, said
-from support.real_daemon import RealDaemon, real_daemon, until
+from support.real_daemon import SECONDS, RealDaemon, real_daemon, until
 
 ENDLESS = {"n_predict": -1, "ignore_eos": True, "speculation": "off", "return_tokens": True}
 LINE = "x = 1\n"  # five tokens
@@ -37,7 +39,8 @@ def neighbour(engine):
 
 
 def call(daemon, wish, **more):
-    return HeldCall(daemon, wish.path, {**wish.body, "stream": True, "return_tokens": True, "speculation": "off", **more})
+    plain = {"stream": True, "return_tokens": True, "speculation": "off"}
+    return HeldCall(daemon, wish.path, {**wish.body, **plain, **more})
 
 
 def produced(events):
@@ -62,52 +65,68 @@ def computed(daemon, slot, prompt_tokens):
     return daemon.slots[slot["id"]]["tokens"] - prompt_tokens + 1
 
 
+def within(steps, attempt):
+    """Whether it takes no more than these steps. A busy machine can only add some: the best of three counts."""
+    return any(attempt() <= steps for _ in range(3))
+
+
 def test_leaving_a_stream_stops_it_within_a_step_and_changes_nothing_for_others(daemon, neighbour):
     prompt = "for a in b:\n"
     size = length(daemon, prompt)
-    with call(daemon, neighbour) as other:
-        other.read(1)
-        with HeldCall(daemon, "/completion", {**ENDLESS, "prompt": prompt, "stream": True}) as leaving:
-            leaving.read(6)
-            slot = slot_of(daemon, size)
-            with daemon.frozen():
-                told = produced(leaving.drain())
-                leaving.close()
-        # one may have been chosen and not told yet, and a step was under way
-        assert computed(daemon, slot, size) <= told + 2
-        assert "".join(said(other.rest())) == neighbour.expected
+
+    def untold_tokens():
+        with call(daemon, neighbour) as other:
+            other.read(1)
+            with HeldCall(daemon, "/completion", {**ENDLESS, "prompt": prompt, "stream": True}) as leaving:
+                leaving.read(6)
+                slot = slot_of(daemon, size)
+                with daemon.frozen():
+                    told = produced(leaving.drain())
+                    leaving.close()
+            found = computed(daemon, slot, size) - told
+            assert "".join(said(other.rest())) == neighbour.expected
+            return found
+
+    assert within(2, untold_tokens)  # one may have been chosen and not told yet, and a step was under way
 
 
 def test_leaving_without_having_heard_anything_stops_it_too(daemon, neighbour):
     prompt = "while a or b:\n"
-    size = length(daemon, prompt)
-    with call(daemon, neighbour) as other:  # in each step both get a token: it counts the steps
-        other.read(1)
-        theirs = length(daemon, neighbour.body["prompt"])
-        with HeldCall(daemon, "/completion", {**ENDLESS, "prompt": prompt}) as leaving:
-            until(lambda: (slot_of(daemon, size) or {}).get("state") == "decode", "the answer has begun")
-            slots = {slot["prompt_tokens"]: slot for slot in daemon.slots}
-            counts = [slots[each]["next_token"]["n_decoded"] for each in (size, theirs)]
-            with daemon.frozen():
-                steps = produced(other.drain()) - counts[1]
-                leaving.close()
-        # beside the two above, the counts may have been taken when only one of them had its token
-        assert computed(daemon, slots[size], size) <= counts[0] + steps + 3
-        assert "".join(said(other.rest())) == neighbour.expected
+    size, theirs = length(daemon, prompt), length(daemon, neighbour.body["prompt"])
+
+    def later_tokens():
+        with call(daemon, neighbour) as other:  # in each step both get a token: it counts the steps
+            other.read(1)
+            with HeldCall(daemon, "/completion", {**ENDLESS, "prompt": prompt}) as leaving:
+                until(lambda: (slot_of(daemon, size) or {}).get("state") == "decode", "the answer has begun")
+                slots = {slot["prompt_tokens"]: slot for slot in daemon.slots}
+                own, others = (slots[each]["next_token"]["n_decoded"] for each in (size, theirs))
+                with daemon.frozen():
+                    steps = produced(other.drain()) - others
+                    leaving.close()
+            found = computed(daemon, slots[size], size) - own - steps
+            assert "".join(said(other.rest())) == neighbour.expected
+            return found
+
+    assert within(3, later_tokens)  # beside the two above: they are counted when only one of them has its token
 
 
 def test_who_is_cancelled_by_name_gets_no_more_than_the_step_under_way(daemon):
     body = {**ENDLESS, "prompt": "with open as f:\n", "stream": True}
-    with HeldCall(daemon, "/completion", body, name="mine") as running, connect(daemon) as control:
-        running.read(4)
-        with daemon.frozen():
-            told = produced(running.drain())
-            control.sendall(request_bytes("/paceline/cancel", {"id": "mine"}))
-        assert control.recv(4096).startswith(b"HTTP/1.1 202 ")
-        events = running.rest()
-    assert events[-1]["stop_type"] == "cancelled"
-    assert produced(events) <= told + 2
-    assert events[-1]["tokens_predicted"] <= told + 2
+
+    def later_tokens():
+        with HeldCall(daemon, "/completion", body, name="mine") as running, connect(daemon) as control:
+            running.read(4)
+            with daemon.frozen():
+                told = produced(running.drain())
+                control.sendall(request_bytes("/paceline/cancel", {"id": "mine"}))
+            assert control.recv(4096).startswith(b"HTTP/1.1 202 ")
+            events = running.rest()
+        assert events[-1]["stop_type"] == "cancelled"
+        assert produced(events) == events[-1]["tokens_predicted"]
+        return produced(events) - told
+
+    assert within(2, later_tokens)
 
 
 def test_leaving_while_a_prompt_is_read_stops_the_reading_and_keeps_what_was_read(daemon, engine):
@@ -121,7 +140,7 @@ def test_leaving_while_a_prompt_is_read_stops_the_reading_and_keeps_what_was_rea
             told = [event["prompt_progress"]["processed"] for event in leaving.drain()]
             leaving.close()
     until(lambda: daemon.slots[slot["id"]]["state"] == "idle", "nobody reads there")
-    read, chunk = daemon.slots[slot["id"]]["tokens"], max(b - a for a, b in zip(told, told[1:], strict=False))
+    read, chunk = daemon.slots[slot["id"]]["tokens"], max(b - a for a, b in pairwise(told))
     assert told[-1] <= read <= told[-1] + chunk < size
     again = daemon.post(wish.path, wish.body).json()
     assert again["content"] == wish.expected
@@ -141,14 +160,22 @@ def test_leaving_while_a_prompt_is_read_without_having_heard_anything_stops_the_
 
 
 def steps_meanwhile(daemon, running, count, body):
-    """How many steps somebody has between the moment somebody else asks and the first token of theirs."""
+    """How many steps somebody has, at least, between the moment somebody else asks and the first token of theirs."""
     with connect(daemon) as connection:
+
+        def answered(seconds=0.0):
+            return select.select([connection, *([running.connection] if seconds else [])], [], [], seconds)[0]
+
         with daemon.frozen():
-            before = count(running.drain())
+            before = steps = count(running.drain())
             connection.sendall(request_bytes("/completion", {**body, "n_predict": 1}))
+        while connection not in answered(SECONDS):
+            told = count(running.drain())
+            if answered():  # nobody knows whether that was before or after it
+                break
+            steps = told
         assert connection.recv(4096).startswith(b"HTTP/1.1 200 ")
-        with daemon.frozen():
-            return count(running.drain()) - before
+        return steps - before
 
 
 @pytest.mark.parametrize("typed", ["def f", LINE * 30])

@@ -29,7 +29,7 @@ QUESTION = {"prompt": "in the in the", "n_predict": 20, "temperature": 0}
 
 def fuzzing(examples):
     """The same examples every time."""
-    calm = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large, HealthCheck.large_base_example]
+    calm = list(HealthCheck)
     return settings(max_examples=examples, derandomize=True, deadline=None, database=None, suppress_health_check=calm)
 
 
@@ -76,7 +76,8 @@ def session(daemon):
 
 
 def small(case):
-    """The case, asking for few answers at once: it is about what is asked, not about how much."""
+    """The case, asking for few answers at once, under plain headers: it is about bodies, and not about how much."""
+    case.headers.clear()
     for name in ("n", "n_cmpl"):
         if isinstance(case.body, dict) and isinstance(case.body.get(name), int):
             case.body[name] = min(case.body[name], 2)
@@ -90,7 +91,7 @@ def test_whatever_is_asked_is_answered_as_described(operations, session, mode):
         if mode is GenerationMode.NEGATIVE and not (operation.body or operation.query):
             continue
 
-        @fuzzing(50 if operation.body else 3)
+        @fuzzing(25 if operation.body else 3)
         @given(case=operation.as_strategy(generation_mode=mode))
         def each(case):
             response = small(case).call(session=session, timeout=30)
@@ -103,10 +104,8 @@ def test_whatever_is_asked_is_answered_as_described(operations, session, mode):
 
 GOOD = request_bytes("/v1/completions", {"prompt": "x", "max_tokens": 3})
 NUMBERS = st.sampled_from([b"0", b"-1", b"+5", b"5, 5", b"5, 6", b"0x10", b"99999999999999999999", b"1e3", b"", b"abc"])
-CHUNKS = st.lists(
-    st.sampled_from([b"3\r\nabc\r\n", b"0\r\n\r\n", b"zz\r\n", b"-1\r\n", b"ffffffffffffffffff\r\n", b"5\r\nab", b"\r\n"]),
-    max_size=6,
-).map(b"".join)
+SIZES = [b"3\r\nabc\r\n", b"0\r\n\r\n", b"zz\r\n", b"-1\r\n", b"f" * 18 + b"\r\n", b"5\r\nab", b"\r\n"]
+CHUNKS = st.lists(st.sampled_from(SIZES), max_size=6).map(b"".join)
 HEADERS = st.lists(
     st.sampled_from([
         b"Host: 127.0.0.1", b"Host: x", b"Content-Type: application/json", b"Transfer-Encoding: chunked",

@@ -1,4 +1,4 @@
-"""A daemon that is killed in the middle of everything: one clear error for each who waits, and the next one is served."""
+"""A daemon that is killed in the middle of everything: all who wait are told, and whoever comes next is served."""
 
 import os
 import re
