@@ -11,6 +11,7 @@ from typing import Protocol
 from paceline.engine.backend import Backend, Span
 
 ENOUGH = 30  # decodes that show a lasting change
+LEAST_PART = 0.1
 SIZES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64)
 
 
@@ -140,7 +141,8 @@ class SharedCosts:
     With `base` tokens of others in the batch, for `others` of them: at(1) = t(base + 1) / (others + 1), and
     at(m) = at(1) + t(base + m) - t(base + 1). Alone, that is t(m). A draft then raises the tokens per second of all
     together just when it raises those of this request: (E - 1) at(1) > at(k + 1) - at(1) says the same as
-    (others + E) / t(base + k + 1) > (others + 1) / t(base + 1).
+    (others + E) / t(base + k + 1) > (others + 1) / t(base + 1). Where the curve falls, as with better kernels for a
+    larger batch, a round still costs a tenth of its part.
     """
 
     whole: Costs
@@ -150,12 +152,12 @@ class SharedCosts:
     def at(self, m: int) -> float:
         """Milliseconds."""
         plain = self.whole.at(self.base + 1)
-        return plain / (self.others + 1) + self.whole.at(self.base + m) - plain
+        part = plain / (self.others + 1)
+        return max(part + self.whole.at(self.base + m) - plain, LEAST_PART * part)
 
-    def of_step(self, milliseconds: float) -> float:
-        """The request's part of a step that took so long."""
-        plain = self.whole.at(self.base + 1)
-        return plain / (self.others + 1) + milliseconds - plain
+    def of_step(self, m: int, milliseconds: float) -> float:
+        """The request's part, m tokens, of a step that took so long: the part it was expected to have."""
+        return milliseconds * min(1.0, self.at(m) / self.whole.at(self.base + m))
 
 
 @dataclass

@@ -61,6 +61,7 @@ class Engine:
         self._team = Team(target, controller, draft)
         self._turnstile = turnstile or Turnstile()
         self._waiting: list[Stream] = []
+        self._entering: Stream | None = None  # neither waiting any longer nor running yet
         self._streams: dict[Generation, Stream] = {}  # of the running ones
         self._flying: list[Turn] = []  # in the decode that runs, or is being prepared
         self._arrivals = 0
@@ -78,7 +79,8 @@ class Engine:
             if self._closing:
                 raise EngineError("the engine is closed")
             if request.supersedes:
-                for older in [*self._waiting, *self._streams.values()]:
+                entering = [self._entering] if self._entering else []
+                for older in [*self._waiting, *entering, *self._streams.values()]:
                     if older.request.supersedes == request.supersedes:
                         self._cancel(older, "superseded")
             if len(self._waiting) >= max(1, self.limits.queue):
@@ -178,18 +180,20 @@ class Engine:
         """Give those who wait a sequence, the most urgent first; less urgent ones make way for them."""
         while True:
             with self._changed:
+                self._entering = None
                 if not self._waiting:
                     return
                 stream = min(self._waiting, key=lambda each: (self._rank(each), each.number))
-                running = self._scheduler.running
-                if running and not self._fits(stream):
-                    if running[-1].rank <= RANKS[stream.request.priority]:
+                running, rank = self._scheduler.running, self._rank(stream)
+                if running and not self._fits(stream, running):
+                    if not self._fits(stream, [each for each in running if each.rank <= rank]):
                         return
                     self._preempt(running[-1])
                     continue
                 self._waiting.remove(stream)
+                self._entering = stream
             try:
-                self._start(stream)
+                self._start(stream, rank)
             except Exception as error:  # whatever it is, its owner waits for an answer
                 stream.send(_as_ours(error))
 
@@ -203,15 +207,16 @@ class Engine:
         rank, waited = RANKS[stream.request.priority], time.monotonic() - stream.arrived
         return rank if rank <= RANKS["chat"] else max(RANKS["chat"], rank - int(waited / AGEING))
 
-    def _fits(self, stream: Stream) -> bool:
-        """Whether it can run beside those that do, without one of them having to leave soon."""
+    def _fits(self, stream: Stream, others: Sequence[Generation]) -> bool:
+        """Whether it can run beside these, without one of them having to leave soon."""
         request, known = stream.request, stream.sequence
         tokens = len(request.prompt) if known is None else len(known.tokens)
         needed = tokens + min(request.max_tokens, HEADROOM)
-        return len(self._scheduler.running) < self._parallel and needed <= self._slots.available
+        taken = {cell for each in others for cell in each.place.held}
+        return not others or (len(others) < self._parallel and needed <= self._capabilities.n_ctx - len(taken))
 
-    def _start(self, stream: Stream) -> None:
-        """Let a request run, for the first time or again."""
+    def _start(self, stream: Stream, rank: int) -> None:
+        """Let a request run, for the first time or again; in the class that waiting has brought it to."""
         request, sequence = stream.request, stream.sequence
         stats = Stats(prompt_tokens=len(request.prompt)) if sequence is None else sequence.stats
         slot, same = self._slots.acquire(request.prompt if sequence is None else sequence.tokens)
@@ -227,7 +232,7 @@ class Engine:
             self._slots.release(slot)
             raise
         with self._changed:
-            sequence.slot, stream.sequence = slot, sequence
+            sequence.slot, sequence.rank, stream.sequence = slot, rank, sequence
             self._streams[sequence] = stream
             self._scheduler.add(sequence)
         if not sequence.first_token_at:
@@ -249,7 +254,7 @@ class Engine:
     def _prepare(self, turns: Sequence[Turn]) -> list[Work]:
         """Each one's part of the decode, drafts included. Raises DecodeAborted."""
         base, speakers = sum(turn.tokens for turn in turns), sum(turn.speaks for turn in turns)
-        reading = any(turn.tokens > 1 for turn in turns)
+        reading = any(turn.sequence.reading for turn in turns)
         top = min(turn.sequence.rank for turn in turns)
         room = self._slots.room(self._capabilities.n_batch) - base
         work: list[Work] = []
@@ -294,6 +299,7 @@ class Engine:
         if typical:
             self.controller.costs.observe(tokens, milliseconds)
         for each in work:
+            each.sequence.stats.shared_rounds += len(work) > 1
             outputs = each.span.outputs
             self._commit(each, rows[:outputs], self._part(each, work, milliseconds) if typical else None)
             rows = rows[outputs:]
@@ -311,11 +317,9 @@ class Engine:
 
     def _part(self, work: Work, everybody: Sequence[Work], milliseconds: float) -> float:
         """One request's part of what a step took."""
-        if len(everybody) == 1:
-            return milliseconds
-        work.sequence.stats.shared_rounds += 1
-        base = sum(len(each.span.tokens) for each in everybody) - len(work.span.tokens)
-        return SharedCosts(self.controller.costs, base, len(everybody) - 1).of_step(milliseconds)
+        tokens = len(work.span.tokens)
+        base = sum(len(each.span.tokens) for each in everybody) - tokens
+        return SharedCosts(self.controller.costs, base, len(everybody) - 1).of_step(tokens, milliseconds)
 
     # --- endings ------------------------------------------------------------------------------------------------------
 
@@ -341,6 +345,7 @@ class Engine:
         if stream.cancelled:
             self._finish(sequence, stream.cancelled)
         else:
+            stream.arrived = time.monotonic()  # its waiting begins anew; otherwise it would come back at once
             self._waiting.append(stream)
 
     def _leave(self, sequence: Generation, *, whole: bool) -> Stream:

@@ -223,10 +223,7 @@ class SlotTable:
         self.lot.take(parked, leave=len(parked.tokens) - same >= WORTH)
         spare = slot if len(slot.tokens) < WORTH else self.idle[0]
         self._evict(spare)
-        spare.busy = True  # it must not leave to make room for itself
-        roomy = self.make_room(len(parked.tokens))
-        spare.busy = False
-        if not roomy:
+        if not self.make_room(len(parked.tokens)):
             self.lot.put(parked.tokens, parked.state)
             return slot
         try:

@@ -80,7 +80,7 @@ class Scheduler:
         top = self._running[0].rank if self._running else 0
         for sequence in sorted(self._running, key=lambda each: (each.rank, each.reading, each.number)):
             base = sum(turn.tokens for turn in turns)
-            tokens = min(self._wanted(sequence, turns, crowded), room - base)
+            tokens = self._wanted(sequence, turns, room - base, crowded)
             if tokens > 0 and (sequence.rank == top or self._may_ride(sequence, base, tokens)):
                 turns.append(Turn(sequence, tokens))
         served = {turn.sequence for turn in turns}
@@ -88,17 +88,18 @@ class Scheduler:
             sequence.skipped = 0 if sequence in served else sequence.skipped + 1
         return turns
 
-    def _wanted(self, sequence: Generation, turns: Sequence[Turn], crowded: bool) -> int:
+    def _wanted(self, sequence: Generation, turns: Sequence[Turn], room: int, crowded: bool) -> int:
         """Pending tokens that may go into this step: one, or a chunk whose size follows from who waits for its end."""
         held, pending = len(sequence.place.tokens), len(sequence.tokens) - len(sequence.place.tokens)
-        if pending == 1:
-            return 1
+        if pending == 1 or room < 1:
+            return min(1, room)
         base = sum(turn.tokens for turn in turns)
-        if crowded or any(turn.sequence.rank <= sequence.rank for turn in turns):
+        if crowded or turns:
             size = self._affordable(base, max(self._target, CHEAP * self._costs.at(max(base, 1))), LEAST)
         else:
             size = self._affordable(0, ALONE * self._target, LONE_LEAST)
-        return min(pending, chunk(held, size))
+        wanted = min(pending, chunk(held, size))
+        return wanted if wanted <= room else chunk(held, power_of_two(room))
 
     def _affordable(self, base: int, milliseconds: float, least: int) -> int:
         """The largest power of two of tokens that, beside `base` others, keeps a step below that; no fewer than
@@ -110,6 +111,4 @@ class Scheduler:
         return size if size < power_of_two(self._n_batch) else self._n_batch
 
     def _may_ride(self, sequence: Generation, base: int, tokens: int) -> bool:
-        if sequence.skipped >= STARVED or not base:
-            return True
-        return self._costs.at(base + tokens) <= CHEAP * self._costs.at(base)
+        return sequence.skipped >= STARVED or self._costs.at(base + tokens) <= CHEAP * self._costs.at(base)

@@ -8,7 +8,7 @@ from typing import Literal
 
 from paceline.engine.sequence import Chosen, Delta, Event, Finished, FinishReason, Generation, Prefilled, Request
 
-Sink = Callable[[Event], None]
+Sink = Callable[[Event], None]  # must not raise, and not wait: all requests wait with it
 
 
 @dataclass(eq=False)
