@@ -65,10 +65,11 @@ class ContextOverflowError(PacelineError):
 
     exit_code = ExitCode.CONTEXT
 
-    def __init__(self, needed: int, available: int, hint: str = "") -> None:
-        over = needed - available
+    def __init__(self, needed: int, available: int, hint: str = "", *, at_least: bool = False) -> None:
+        """at_least: `needed` is a lower bound, as a text that is far too long is not even tokenized."""
+        over, bound = needed - available, "at least " if at_least else ""
         super().__init__(
-            f"the prompt has {needed} tokens, {over} more than the {available} that fit into the context", hint
+            f"the prompt has {bound}{needed} tokens, {over} more than the {available} that fit into the context", hint
         )
         self.needed = needed
         self.available = available

@@ -46,7 +46,7 @@ class Events:
         if line.startswith(b"data:"):
             value = line[5:]
             self._data.append(value[1:] if value.startswith(b" ") else value)
-            self._size += len(value)
+            self._size += len(value) + 1
         elif not line:
             if self._data:
                 data, self._data, self._size = b"\n".join(self._data), [], 0

@@ -24,7 +24,12 @@ def settings(place: Place, silence: float | None) -> dict[str, Any]:
 
     return {
         "base_url": place.base,
-        "headers": {"User-Agent": "paceline", "Content-Type": "application/json", **place.headers},
+        "headers": {
+            "User-Agent": "paceline",
+            "Content-Type": "application/json",
+            "Accept-Encoding": "identity",
+            **place.headers,
+        },
         "timeout": httpx.Timeout(silence, connect=CONNECT, write=WRITE, pool=None),
         "follow_redirects": False,
         "trust_env": not place.local,

@@ -10,12 +10,14 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import version as installed_version
 from pathlib import Path
 
+from paceline import config as configuration
+from paceline import paths
 from paceline.config import Config
 from paceline.daemon import log
 from paceline.daemon.probe import Daemon, find, request_stop
 from paceline.daemon.protocol import PROTOCOL, Hello, config_digest
 from paceline.daemon.runtime import Runtime
-from paceline.errors import PacelineError
+from paceline.errors import ConfigError, PacelineError
 
 Say = Callable[[str], None]
 SERVE = ("-m", "paceline", "serve")
@@ -41,12 +43,25 @@ def ensure(config: Config, say: Say = lambda _: None, *, serve: Sequence[str] = 
     found = find(runtime)
     if found is not None and fits(found.hello, version, digest):
         return found
+    if found is not None:
+        # A program that has run for long may hold an older configuration than the file has now. The daemon goes by the
+        # file; replacing it by one of the same kind would help nobody.
+        digest = _digest_of_file(digest)
+        if fits(found.hello, version, digest):
+            return found
     with _Turn(runtime, say):
         found = find(runtime) or _begun(runtime, say)
         if found is not None and not fits(found.hello, version, digest):
             _replace(runtime, found, say)
             found = None
         return found or _start(runtime, serve)
+
+
+def _digest_of_file(otherwise: str) -> str:
+    try:
+        return config_digest(configuration.load(paths.config_file()))
+    except ConfigError:  # the daemon has read it when it was whole
+        return otherwise
 
 
 def fits(hello: Hello, version: str, digest: str) -> bool:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 GRACE = 1.0  # seconds for cancelled requests to say so to their clients
 LAST = 1.7  # seconds after which the process ends in any case
-PRESENCE = 30.0  # seconds between two looks whether the socket is still there
+PRESENCE = 5.0  # seconds between two looks whether the socket is still there
 HEADERS = 32 * 1024  # bytes of a request line with its headers
 CONNECTIONS = 1024  # more are answered with 503
 SIGNALS = (signal.SIGTERM, signal.SIGINT)

@@ -15,7 +15,7 @@ from paceline.engine.stats import Stats
 from paceline.engine.status import EngineStatus
 from paceline.engine.stream import Sink, Stream
 from paceline.engine.vocabulary import Vocabulary
-from paceline.errors import InputError, ModelError
+from paceline.errors import ContextOverflowError, InputError, ModelError
 from paceline.prompts import healing
 from paceline.prompts.chat import Message, encode_chat
 from paceline.prompts.context import Attachment
@@ -140,8 +140,17 @@ class Service:
         return self._engine.status()
 
     def encode_chat(self, messages: Sequence[Message], extra: Mapping[str, Any] | None = None) -> list[int]:
-        """A conversation's tokens; `extra`: variables for the template. Raises ModelError: no usable template."""
-        vocabulary = self.vocabulary
+        """A conversation's tokens; `extra`: variables for the template.
+
+        Raises ModelError (no usable template), and ContextOverflowError where it is told without tokenizing.
+        """
+        vocabulary, texts = self.vocabulary, [message.content for message in messages]
+        least = len(texts)  # and what a template writes around each
+        if sum(map(len, texts)) > self.n_ctx:
+            least = max(least, vocabulary.least_tokens(texts))
+        if least >= self.n_ctx:
+            hint = "shorten it, or raise engine.context in the configuration"
+            raise ContextOverflowError(least, self.n_ctx - 1, hint, at_least=True)
         return encode_chat(
             vocabulary.chat_template,
             messages,

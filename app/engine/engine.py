@@ -25,7 +25,7 @@ from paceline.errors import BusyError, ContextOverflowError, EngineError, InputE
 Work = Prefill | Round
 HEADROOM = 64  # tokens of an answer that must have room before its request is let in beside others
 INTERRUPTIONS = 2  # times in a row that a prompt's chunk is stopped for somebody more urgent
-AGEING = 20.0  # seconds of waiting that make a request one class more urgent, up to a chat's
+AGEING = 20.0  # seconds of waiting that make a request one class more urgent
 
 
 @dataclass(frozen=True)
@@ -78,13 +78,14 @@ class Engine:
         with self._changed:
             if self._closing:
                 raise EngineError("the engine is closed")
-            if request.supersedes:
-                entering = [self._entering] if self._entering else []
-                for older in [*self._waiting, *entering, *self._streams.values()]:
-                    if older.request.supersedes == request.supersedes:
-                        self._cancel(older, "superseded")
-            if len(self._waiting) >= max(1, self.limits.queue):
+            entering = [self._entering] if self._entering else []
+            everybody = [*self._waiting, *entering, *self._streams.values()] if request.supersedes else []
+            older = [each for each in everybody if each.request.supersedes == request.supersedes]
+            # Those that it supersedes make room for it, whether they wait or run.
+            if len(self._waiting) - len(older) >= max(1, self.limits.queue):
                 raise BusyError(f"{len(self._waiting)} requests are waiting already", "try again a little later")
+            for each in older:
+                self._cancel(each, "superseded")
             self._arrivals += 1
             stream = Stream(request, self._cancel, self._arrivals, sink)
             self._waiting.append(stream)
@@ -186,7 +187,9 @@ class Engine:
                 stream = min(self._waiting, key=lambda each: (self._rank(each), each.number))
                 running, rank = self._scheduler.running, self._rank(stream)
                 if running and not self._fits(stream, running):
-                    if not self._fits(stream, [each for each in running if each.rank <= rank]):
+                    # Waiting brings nobody so far that an equal, or a chat, has to go for it.
+                    drives = rank if stream.request.priority == "completion" else max(rank, RANKS["chat"])
+                    if not self._fits(stream, [each for each in running if each.rank <= drives]):
                         return
                     self._preempt(running[-1])
                     continue
@@ -204,8 +207,7 @@ class Engine:
 
     def _rank(self, stream: Stream) -> int:
         """Its class, or a better one if it has waited long."""
-        rank, waited = RANKS[stream.request.priority], time.monotonic() - stream.arrived
-        return rank if rank <= RANKS["chat"] else max(RANKS["chat"], rank - int(waited / AGEING))
+        return max(0, RANKS[stream.request.priority] - int((time.monotonic() - stream.arrived) / AGEING))
 
     def _fits(self, stream: Stream, others: Sequence[Generation]) -> bool:
         """Whether it can run beside these, without one of them having to leave soon."""

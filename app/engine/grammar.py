@@ -229,7 +229,8 @@ def _check(text: str, what: str) -> None:
 
 def _reason(error: str) -> str:
     """The first line that llguidance gave."""
-    return WHERE.sub("", error.strip().split("\n")[0])
+    first = WHERE.sub("", error.strip().split("\n")[0])
+    return "it is too large" if "panic" in first else first
 
 
 def _limits() -> "LLParserLimits":

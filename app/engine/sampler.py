@@ -6,6 +6,7 @@ in llama.cpp's order (common_sampler), so that settings mean the same in both.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -19,6 +20,7 @@ Probabilities = NDArray[np.float64]
 
 # exp(-12) = 6e-6: almost always all that top-k and top-p can keep lies this near to the maximum. Where it does not,
 # the whole row is looked at, so this bound decides about speed only, never about the result.
+COLD = 1e-4  # a lower temperature is none
 NEAR = np.float32(12.0)
 MANY = 1024  # so many are not sorted to find a few
 
@@ -45,8 +47,14 @@ class SamplerSettings:
 
     @property
     def greedy(self) -> bool:
-        """Whether the likeliest token is taken, always."""
-        return self.temperature == 0.0
+        """Whether the likeliest token is taken, always. So cold, nothing else could be drawn but by rounding."""
+        return self.temperature < COLD
+
+    @cached_property
+    def biases(self) -> tuple[Ids, NDArray[np.float32]]:
+        """The ids of `logit_bias`, and what is added to each."""
+        ids, values = zip(*self.logit_bias, strict=True) if self.logit_bias else ((), ())
+        return np.asarray(ids, np.int32), np.asarray(values, np.float32)
 
     @property
     def looks_back(self) -> bool:
@@ -96,7 +104,7 @@ def distribution(
     Raises EngineError when the logits are not finite numbers, or no token is allowed.
     """
     if settings.logit_bias:
-        logits = biased(logits, settings.logit_bias)
+        logits = biased(logits, settings.biases)
     if len(recent) and settings.looks_back:
         logits = penalised(logits, recent, settings)
     if allowed is not None:
@@ -120,12 +128,12 @@ def distribution(
     return Distribution(kept_ids[order].astype(np.int32), (weights / weights.sum())[order])
 
 
-def biased(logits: NDArray[np.float32], bias: Sequence[tuple[int, float]]) -> NDArray[np.float32]:
-    """A copy with each bias added to its token's logit."""
+def biased(logits: NDArray[np.float32], biases: tuple[Ids, NDArray[np.float32]]) -> NDArray[np.float32]:
+    """A copy with each bias added to its token's logit; those of one token add up, tokens that are none are ignored."""
     row: NDArray[np.float32] = logits.copy()
-    for token, value in bias:
-        if 0 <= token < len(row):
-            row[token] += np.float32(value)
+    ids, values = biases
+    known = (ids >= 0) & (ids < len(row))
+    np.add.at(row, ids[known], values[known])
     return row
 
 

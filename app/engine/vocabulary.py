@@ -1,7 +1,7 @@
 """A model's tokens: text to ids and back, and which ids mean something special."""
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
@@ -61,6 +61,17 @@ class Vocabulary:
     def pieces(self) -> Sequence[bytes]:
         """Bytes of every token, by id."""
         return [self.piece(token) for token in range(self.n_tokens)]
+
+    def least_tokens(self, texts: Iterable[str]) -> int:
+        """Texts have at least so many tokens together, told without tokenizing: a token has no more than so many bytes,
+        and a character has at least one.
+        """
+        size = sum(map(len, texts))
+        return size if size == 0 else -(-size // self._longest)
+
+    @cached_property
+    def _longest(self) -> int:
+        return max(map(len, self.pieces))
 
     def special_texts(self) -> Sequence[str]:
         """Texts of the control tokens, such as `<|im_end|>`."""

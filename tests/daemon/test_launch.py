@@ -209,6 +209,15 @@ def test_other_models_need_another_daemon(own):
     assert after.hello.config == config_digest(own.config)
 
 
+def test_programs_with_an_old_configuration_use_the_daemon_that_goes_by_the_file(own):
+    old = own.config
+    own.configure("[engine]\ncontext = 512\n")
+    daemon = own.ensure()
+    for _ in range(2):
+        assert launch.ensure(old, serve=PLAIN).hello.pid == daemon.hello.pid
+        assert own.ensure().hello.pid == daemon.hello.pid
+
+
 def test_a_newer_daemon_is_used_as_it_is(own):
     newer = own.start("--version", "99")
     own.configure("[engine]\ncontext = 512\n")

@@ -167,11 +167,13 @@ def test_those_who_wait_are_let_in_by_class_and_then_as_they_came(monkeypatch):
         ("background", "chat", 2.1, True),
         ("prefetch", "chat", 0.9, False),
         ("prefetch", "chat", 1.1, True),
-        ("background", "completion", 100, False),
-        ("chat", "completion", 100, False),
+        ("background", "completion", 2.9, False),
+        ("background", "completion", 3.1, True),
+        ("chat", "completion", 0.9, False),
+        ("chat", "completion", 1.1, True),
     ],
 )
-def test_a_long_wait_makes_a_request_more_urgent_up_to_a_chat(monkeypatch, old, newer, ages, first):
+def test_a_long_wait_makes_a_request_more_urgent(monkeypatch, old, newer, ages, first):
     order = let_in(monkeypatch, [old, newer], ages * AGEING)
     assert order == ([0, 1] if first else [1, 0])
 

@@ -567,3 +567,15 @@ def test_a_prompt_that_takes_too_long_ends_with_an_empty_answer_and_a_note():
 
 def engine_closing(engine):
     return closing(engine)
+
+
+def test_a_full_queue_takes_a_newer_request_in_place_of_its_older_one_and_refuses_nobody_for_it():
+    steps = Steps(engine_on(FakeBackend(n_seq_max=1), queue=1))
+    steps.submit("old", Request([1], 50, supersedes="doc"))
+    steps.take(2)
+    steps.submit("other", Request([2], 5))
+    steps.submit("new", Request([3], 5, supersedes="doc"))
+    with pytest.raises(BusyError):
+        steps.submit("more", Request([4], 5, supersedes="another"))
+    assert steps.until("old").reason == "superseded"
+    assert steps.until("new").reason == steps.until("other").reason == "length"

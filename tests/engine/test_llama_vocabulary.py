@@ -140,3 +140,13 @@ def test_a_model_is_not_freed_under_the_hands_of_somebody_who_tokenizes():
     for thread in threads:
         thread.join(20)
     assert order == ["read", "closed"]
+
+
+@ROUND_TRIP
+@given(st.lists(st.one_of(st.text(), st.text("the \n", max_size=300)), max_size=4))
+def test_texts_never_have_fewer_tokens_than_is_told_without_tokenizing(vocabulary, texts):
+    assert vocabulary.least_tokens(texts) <= sum(len(vocabulary.encode(text)) for text in texts)
+
+
+def test_a_text_that_is_far_too_long_is_known_to_be(vocabulary):
+    assert vocabulary.least_tokens(["the " * 100_000]) > 10_000

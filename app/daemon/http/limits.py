@@ -7,7 +7,7 @@ from dataclasses import dataclass
 class Limits:
     """Bounds on one request and its reader. Sizes in bytes, times in seconds."""
 
-    body: int = 16 * 2**20  # larger bodies are refused: 413
+    body: int = 8 * 2**20  # larger bodies are refused: 413
     body_seconds: float = 60.0  # a body has to arrive within: 408
     target: int = 8 * 2**10  # path and query: 414
     headers: int = 32 * 2**10  # all names and values together: 431

@@ -40,6 +40,7 @@ class Outlet:
     async def start(self, headers: Sequence[tuple[bytes, bytes]] = ()) -> None:
         """Send the head, with these headers too."""
         self.started = True
+        self._written = asyncio.get_running_loop().time()
         await self._send({"type": "http.response.start", "status": 200, "headers": [*HEADERS, *headers]})
 
     async def write(self, body: bytes, *, last: bool = False) -> None:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from paceline.engine.grammar import Grammar
 
 BAN = float("-inf")
+STRONGEST = 1000.0  # of a bias; OpenAI has 100
+LONGEST_KEY = 256  # characters of a text that is biased
+SHORTEN = "shorten it, or raise engine.context in the configuration"
 Segments = list[str | int]  # text and tokens of one prompt
 
 
@@ -62,16 +65,22 @@ def stops(body: Generation) -> list[str]:
 
 def biases(body: Generation, vocabulary: Vocabulary) -> tuple[tuple[int, float], ...]:
     """What is added to logits: OpenAI's object by token id, llama.cpp's pairs of a token id or text, `ignore_eos`."""
-    found: list[tuple[int, float]] = []
+    found: dict[int, float] = {}
     given = body.logit_bias or ()
     for key, value in given.items() if isinstance(given, dict) else given:
         if value is True:
             raise RequestError(400, "logit_bias: a bias is a number, or false", param="logit_bias")
-        tokens = [key] if isinstance(key, int) else _tokens_of(key, vocabulary)
-        found += [(token, BAN if value is False else float(value)) for token in tokens]
+        if value is not False and not abs(value) <= STRONGEST:
+            far = f"logit_bias: {value} is not within {STRONGEST:.0f}"
+            raise RequestError(400, far, "false bans a token", param="logit_bias")
+        if isinstance(key, str) and len(key) > LONGEST_KEY:
+            raise RequestError(400, f"logit_bias: a text has more than {LONGEST_KEY} characters", param="logit_bias")
+        for token in [key] if isinstance(key, int) else _tokens_of(key, vocabulary):
+            if token < vocabulary.n_tokens:  # others are ignored, as llama.cpp does
+                found[token] = found.get(token, 0.0) + (BAN if value is False else float(value))
     if body.ignore_eos:
-        found += [(token, BAN) for token in sorted(vocabulary.end_of_generation)]
-    return tuple(found)
+        found |= dict.fromkeys(vocabulary.end_of_generation, BAN)
+    return tuple(sorted(found.items()))
 
 
 def _tokens_of(key: str, vocabulary: Vocabulary) -> list[int]:
@@ -142,6 +151,9 @@ def tokens(segments: Segments, vocabulary: Vocabulary, room: int) -> list[int]:
     Raises RequestError when there are none, or one that the model does not have; ContextOverflowError.
     """
     found: list[int] = []
+    texts = [each for each in segments if isinstance(each, str)]
+    if sum(map(len, texts)) > room and vocabulary.least_tokens(texts) >= room:
+        raise ContextOverflowError(vocabulary.least_tokens(texts), room - 1, SHORTEN, at_least=True)
     for at, each in enumerate(segments):
         if isinstance(each, int):
             found.append(known(each, vocabulary, "prompt"))
@@ -150,7 +162,7 @@ def tokens(segments: Segments, vocabulary: Vocabulary, room: int) -> list[int]:
     if not found:
         raise RequestError(400, "the prompt is empty", param="prompt")
     if len(found) >= room:
-        raise ContextOverflowError(len(found), room - 1, "shorten it, or raise engine.context in the configuration")
+        raise ContextOverflowError(len(found), room - 1, SHORTEN)
     return found
 
 
