@@ -1,14 +1,16 @@
 """`paceline ask`: one question, one answer, streamed."""
 
 import contextlib
+import sys
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from paceline import console
 from paceline.commands.options import GenerationOptions, generation_options
-from paceline.errors import InputError
+from paceline.errors import InputError, PacelineError
 
 if TYPE_CHECKING:
     from paceline.client.events import End, Event, Message
@@ -94,6 +96,10 @@ def _answer(
                 for event in () if ended else chain([coming.throw(KeyboardInterrupt())], coming):
                     if options.as_object or isinstance(event, End):  # the figures are still told, more text is not
                         show(event)
+            raise
+        except PacelineError:
+            if whole and not options.as_object and console.is_terminal(sys.stderr):
+                click.echo()  # what is said next does not belong to the answer's last line
             raise
 
 

@@ -49,6 +49,8 @@ def opened(status: Status, options: GenerationOptions) -> Iterator[tuple[Engine,
     from paceline.commands.setup import ensure
 
     config = configuration.load(paths.config_file())
+    if config.engine.url and not options.daemon:
+        say("engine.url is not used: --no-daemon means the models of this machine")
     if config.engine.url and options.daemon:
         _forbid_network(config, offline=options.offline or config.models.offline)
     else:

@@ -235,7 +235,10 @@ def serve(config: Config, load: "Callable[[], Service]", create_app: CreateApp, 
     except Timeout as error:
         state = runtime.state()
         pid = f" (process {state.pid})" if state is not None else ""
-        raise PacelineError(f"a daemon is running already{pid}", "`paceline stop` ends it") from error
+        raise PacelineError(
+            f"a daemon is running already{pid}",
+            "`paceline stop && paceline serve …`; or set daemon.http in the configuration, which holds for every start",
+        ) from error
     with alive:
         runtime.state_file.unlink(missing_ok=True)  # it names a process that is no more
         log_writer.start(log.log_file())

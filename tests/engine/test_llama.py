@@ -1,5 +1,8 @@
 """llama.cpp behind the protocol, on a tiny model: what is decoded, what is cut, what is refused instead of fatal."""
 
+import os
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -299,3 +302,16 @@ def test_the_build_describes_itself_and_devices_can_be_listed():
     for device in llama.devices():
         assert device.name
         assert device.memory_total > 0
+
+
+@pytest.mark.parametrize(
+    ("set_by_the_person", "expected"),
+    [({}, "1000"), ({"GOMP_SPINCOUNT": "7"}, "7"), ({"OMP_WAIT_POLICY": "active"}, "None")],
+)
+def test_threads_that_wait_do_not_take_the_cores_from_those_they_wait_for(set_by_the_person, expected):
+    code = "import os, paceline.engine.llama; print(os.environ.get('GOMP_SPINCOUNT'))"
+    clean = {key: value for key, value in os.environ.items() if key not in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")}
+    ended = subprocess.run(
+        [sys.executable, "-c", code], env=clean | set_by_the_person, capture_output=True, text=True, check=True
+    )
+    assert ended.stdout.strip() == expected

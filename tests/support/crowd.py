@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from support.held_call import request_bytes
 from support.real_daemon import RealDaemon
 
-PATIENCE = 60  # seconds for those who still wait when nobody comes any more; in a crowd the least urgent wait long
+PATIENCE = 120  # seconds for those who still wait when nobody comes any more; in a crowd the least urgent wait long
 
 # where a client leaves
 FATES = ("connected", "in the head", "in the body", "asked", "in the answer", "abruptly", "served", "served again")

@@ -64,7 +64,8 @@ class Guard:
             raise RequestError(
                 401,
                 "the token is missing or wrong",
-                "send it as `Authorization: Bearer TOKEN`; `paceline status --json` tells it",
+                "`paceline status` there shows it; our commands take it from PACELINE_API_KEY, others send it as "
+                "`Authorization: Bearer TOKEN`",
                 headers={"WWW-Authenticate": "Bearer"},
             )
 

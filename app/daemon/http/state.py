@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from paceline.daemon.http.answers import Model, ModelList
 from paceline.daemon.http.errors import RequestError
 from paceline.daemon.http.llamacpp import settings
+from paceline.errors import PacelineError
 
 if TYPE_CHECKING:
     from paceline.config import Config
@@ -24,8 +25,14 @@ def models(host: "Host") -> ModelList:
 
 
 def configured(config: "Config") -> str:
-    """What the configuration calls the models, or "": it names none yet."""
-    return config.models.target or config.models.pair
+    """The target's id, as it is called once it is loaded; "" where the configuration names none."""
+    from paceline.daemon.selection import pair_files
+
+    try:
+        files = pair_files(config)
+    except PacelineError:  # it names something that is not known; loading it will say so
+        return config.models.target or config.models.pair
+    return files.target.id if files else ""
 
 
 def check_ready(host: "Host") -> None:

@@ -10,10 +10,6 @@ from support.real_daemon import RealDaemon, real_daemon
 from support.slow_model import write_slow_model
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "soak: two minutes of clients that come and go (pytest -m soak)")
-
-
 @pytest.fixture(scope="module")
 def daemon(tiny: TinyModels) -> Iterator[RealDaemon]:
     """One for all tests of a file, with the tiny pair and room for long answers."""

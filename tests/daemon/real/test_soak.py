@@ -56,6 +56,6 @@ def test_nothing_is_left_of_clients_that_come_and_go(crowded):
 
 
 @pytest.mark.soak
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(480)
 def test_nothing_is_left_of_clients_that_come_and_go_for_two_minutes(crowded):
     soak(crowded, seconds=120, most=60_000, seed=2)
