@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from functools import partial
 
-from paceline.engine.sequence import Delta, Event
+from paceline.engine.sequence import Chosen, Delta, Event
 
 Tagged = tuple[int, Event]  # which of a request's streams, and what happened there
 
@@ -18,12 +18,18 @@ class Feed:
     `cut` is done, with a reason, once more events wait than may: then nothing more is taken in.
     """
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, pace: float = 0.0) -> None:
+        """pace: seconds in which pieces of text are gathered. Every message wakes two processes that take the cores from
+        the decoding threads, which wait for each other hundreds of times a token; people read no faster than this.
+        """
+        self._pace = pace
         self._loop = asyncio.get_running_loop()
         self._most = most
         self._lock = threading.Lock()
         self._waiting: deque[Tagged] = deque()
         self._something = asyncio.Event()
+        self._pressing = asyncio.Event()  # something that is not just more text
+        self._gathering = False
         self._open = True
         self.cut: asyncio.Future[str] = self._loop.create_future()
 
@@ -33,10 +39,19 @@ class Feed:
 
     async def take(self) -> list[Tagged]:
         """All that has happened since the last time; waits for something. Adjacent pieces of text are one."""
+        if self._gathering:
+            with contextlib.suppress(asyncio.TimeoutError, TimeoutError):
+                await asyncio.wait_for(self._pressing.wait(), self._pace)
+            with self._lock:
+                self._gathering = False
+                if self._waiting:
+                    self._something.set()
         await self._something.wait()
         self._something.clear()
+        self._pressing.clear()
         with self._lock:
             events, self._waiting = self._waiting, deque()
+            self._gathering = self._pace > 0 and any(isinstance(event, Delta) for _, event in events)
         return joined(events)
 
     def cut_off(self, reason: str) -> None:
@@ -59,12 +74,19 @@ class Feed:
                 self._open = False
             else:
                 self._waiting.append((index, event))
-            wake = len(self._waiting) == 1  # otherwise the loop knows already
+            pressing = not isinstance(event, (Delta, Chosen))
+            # Otherwise the loop knows already, or will look when it has gathered for long enough.
+            wake = pressing if self._gathering else len(self._waiting) == 1
         with contextlib.suppress(RuntimeError):  # the loop is closed: nobody reads any more
             if full:
                 self._loop.call_soon_threadsafe(self.cut_off, f"{self._most} events were not taken")
             elif wake:
-                self._loop.call_soon_threadsafe(self._something.set)
+                self._loop.call_soon_threadsafe(self._wake, pressing)
+
+    def _wake(self, pressing: bool) -> None:
+        self._something.set()
+        if pressing:
+            self._pressing.set()
 
 
 def joined(events: "deque[Tagged] | list[Tagged]") -> list[Tagged]:

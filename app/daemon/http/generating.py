@@ -100,7 +100,7 @@ class Generating(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI. Raises PacelineError as long as nothing has been sent."""
         limits, shape = self._desk.limits, self._shape
-        feed = Feed(limits.pending_events)
+        feed = Feed(limits.pending_events, limits.pace)
         outcome = "failed"
         with self._desk.running.entered(self._name) as ticket, self._desk.meters.request(shape.route) as note:
             try:

@@ -13,6 +13,7 @@ class Limits:
     headers: int = 32 * 2**10  # all names and values together: 431
     header_count: int = 128
     json_depth: int = 64  # objects and arrays inside each other: 400
+    pace: float = 0.1  # in which pieces of an answer are gathered into one message, after the first
     pending_events: int = 8192  # of the engine that wait for a reader; then it is cut off
     stall_seconds: float = 30.0  # a reader that takes nothing for so long is cut off too
     jobs: int = 128  # prompts times choices in one request: 400

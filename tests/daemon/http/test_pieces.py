@@ -13,7 +13,8 @@ from paceline.daemon.http import body, schemas, tools
 from paceline.daemon.http.errors import RequestError
 from paceline.daemon.http.feed import Feed, joined
 from paceline.daemon.http.logprobs import Trail
-from paceline.engine.sequence import Chosen, Delta, Prefilled
+from paceline.engine.sequence import Chosen, Delta, Finished, Prefilled
+from paceline.engine.stats import Stats
 from support.fake_service import bytes_vocabulary
 
 ADD = '<tool_call>\n{"name": "add", "arguments": {"a": "<b>"}}\n</tool_call>'
@@ -192,3 +193,32 @@ def test_what_is_no_json_at_all_has_no_field(text):
     with pytest.raises(RequestError, match="not valid JSON") as caught:
         read(text)
     assert caught.value.param is None
+
+
+def test_text_is_gathered_for_a_while_and_the_end_is_not_waited_for():
+    async def scenario():
+        feed = Feed(1000, pace=30.0)  # seconds: nothing but the end can come in this test
+        put = feed.sink(0)
+        put(Delta("a"))
+        assert [event.text for _, event in await feed.take()] == ["a"], "the first piece comes at once"
+        waiting = asyncio.ensure_future(feed.take())
+        for text in "bcd":
+            put(Delta(text))
+            await asyncio.sleep(0)
+        assert not waiting.done()
+        put(Finished("stop", Stats()))
+        text, end = (event for _, event in await asyncio.wait_for(waiting, 20))
+        assert (text.text, end.reason) == ("bcd", "stop")
+
+    asyncio.run(scenario())
+
+
+def test_gathered_text_comes_when_its_time_is_over():
+    async def scenario():
+        feed = Feed(1000, pace=0.001)
+        put = feed.sink(0)
+        for text in "ab":
+            put(Delta(text))
+            assert [event.text for _, event in await asyncio.wait_for(feed.take(), 20)] == [text]
+
+    asyncio.run(scenario())
