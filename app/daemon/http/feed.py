@@ -19,8 +19,10 @@ class Feed:
     """
 
     def __init__(self, most: int, pace: float = 0.0) -> None:
-        """pace: seconds in which pieces of text are gathered. Every message wakes two processes that take the cores from
-        the decoding threads, which wait for each other hundreds of times a token; people read no faster than this.
+        """pace: seconds in which pieces of text are gathered.
+
+        Every message wakes two processes that take the cores from the decoding threads, which wait for each other
+        hundreds of times a token; people read no faster than this.
         """
         self._pace = pace
         self._loop = asyncio.get_running_loop()
