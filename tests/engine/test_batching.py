@@ -1,23 +1,19 @@
 """Several requests in one context: who runs when, what a step holds, and that nobody feels the others."""
 
 import itertools
-import threading
 from contextlib import closing
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from paceline.engine.controller import Controller
-from paceline.engine.costs import CostCurve, CostModel
-from paceline.engine.drafters.model import DraftModel
-from paceline.engine.engine import Engine, Limits
+from paceline.engine.costs import CostCurve
 from paceline.engine.sampler import SamplerSettings
 from paceline.engine.scheduler import STARVED
-from paceline.engine.sequence import Delta, Finished, Prefilled, Request
+from paceline.engine.sequence import Finished, Prefilled, Request
 from paceline.errors import BusyError, EngineError
-from support.driving import CHEAP, FLAT, answer, collect, running
+from support.by_hand import Steps, engine_on
+from support.driving import FLAT, answer, collect, running
 from support.fake_backend import FakeBackend
 from support.scripted import Failing, Gated
 
@@ -25,55 +21,10 @@ STEEP = CostCurve((1, 2, 64), (10.0, 15.0, 400.0))  # a processor: a second toke
 LONG = [(7 * i + i // 3) % 7 for i in range(200)]
 
 
-def engine_on(model, *, draft=None, curve=FLAT, **limits):
-    controller = Controller(CostModel(curve), CostModel(CHEAP) if draft else None)
-    return Engine(model, controller, DraftModel(lambda: draft) if draft else None, Limits(**limits))
-
-
 def alone(request):
     """What a request gets from an engine of its own."""
     with running(FakeBackend()) as engine:
         return answer(engine, request)
-
-
-class Steps:
-    """Runs an engine by hand, step by step, and keeps what each request said in which step."""
-
-    def __init__(self, engine):
-        self.engine = engine
-        engine._thread = threading.Thread()  # never started: the test takes the steps
-        self.count = 0
-        self.first_token: dict[str, int] = {}
-        self.ended: dict[str, object] = {}
-        self.text: dict[str, str] = {}
-
-    def submit(self, name, request):
-        self.text[name] = ""
-
-        def sink(event):
-            if isinstance(event, Delta):
-                self.first_token.setdefault(name, self.count)
-                self.text[name] += event.text
-            elif isinstance(event, Finished):
-                self.ended[name] = replace(event, tokens=tuple(event.tokens))
-            elif isinstance(event, BaseException):
-                self.ended[name] = event
-
-        return self.engine.submit(request, sink)
-
-    def take(self, steps=1):
-        for _ in range(steps):
-            self.count += 1
-            with self.engine._changed:
-                self.engine._reap()
-            self.engine.step()
-
-    def until(self, name, most=2000):
-        for _ in range(most):
-            if name in self.ended:
-                return self.ended[name]
-            self.take()
-        raise AssertionError(f"{name} did not end within {most} steps")
 
 
 # Parity: each answer is the one it would be alone.

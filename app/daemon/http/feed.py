@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from functools import partial
 
-from paceline.engine.sequence import Chosen, Delta, Event
+from paceline.engine.sequence import Delta, Event
 
 Tagged = tuple[int, Event]  # which of a request's streams, and what happened there
 
@@ -76,7 +76,7 @@ class Feed:
                 self._open = False
             else:
                 self._waiting.append((index, event))
-            pressing = not isinstance(event, (Delta, Chosen))
+            pressing = not isinstance(event, Delta)  # whoever asks for single tokens gets them singly, too
             # Otherwise the loop knows already, or will look when it has gathered for long enough.
             wake = pressing if self._gathering else len(self._waiting) == 1
         with contextlib.suppress(RuntimeError):  # the loop is closed: nobody reads any more

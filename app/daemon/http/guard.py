@@ -78,7 +78,10 @@ class Guard:
             raise RequestError(
                 431, f"the headers exceed {limits.headers} bytes or {limits.header_count} lines", "send fewer"
             )
-        for length in values(headers, b"content-length"):
+        lengths = list(values(headers, b"content-length"))
+        if lengths and list(values(headers, b"transfer-encoding")):  # RFC 9112, 6.1: it may be two requests in one
+            raise RequestError(400, "a body has a length or comes in chunks, not both")
+        for length in lengths:
             if length.isdigit() and (len(length) > 18 or int(length) > limits.body):
                 raise _too_large(limits.body)
 

@@ -164,6 +164,11 @@ def test_a_body_that_says_it_is_too_large_is_not_read():
     assert api.post("/v1/chat/completions", b"{", headers={"content-length": "9" * 40}).status == 413
 
 
+def test_a_body_with_two_ways_to_tell_its_end_is_refused():
+    reply = Api().post("/v1/chat/completions", b"{}", headers={"content-length": "2", "transfer-encoding": "chunked"})
+    assert (reply.status, "not both" in reply.error["message"]) == (400, True)
+
+
 def test_a_body_that_grows_too_large_is_not_read_on():
     api = Api(limits=Limits(body=100))
     assert api.post("/v1/chat/completions", chunks=[b" " * 60, b" " * 60]).status == 413
