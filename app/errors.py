@@ -60,6 +60,9 @@ class InputError(PacelineError):
     exit_code = ExitCode.INPUT
 
 
+SHORTEN = "shorten it, or raise engine.context in the configuration"  # a prompt that is too long
+
+
 class ContextOverflowError(PacelineError):
     """The prompt needs more tokens than the context has. Carries both numbers."""
 

@@ -17,7 +17,6 @@ from paceline.engine.engine import Engine
 from paceline.engine.stats import Stats
 from paceline.engine.stream import Stream
 from paceline.prompts import chat
-from paceline.prompts.lines import line_starts
 from paceline.status import Status
 
 PATIENCE = 2.0  # seconds for a cancelled request to end
@@ -59,11 +58,7 @@ class InProcess:
         notice: Callable[[Event], None] = lambda _: None,
     ) -> Completion:
         """As Client.complete."""
-        starts = line_starts(prefix)
-        line, column = len(starts) + 1, len(prefix) - (starts[-1] if starts else 0) + 1
-        done = self._service.complete(
-            prefix + suffix, line, column, single_line=options.single_line, overrides=_overrides(options)
-        )
+        done = self._service.complete_between(prefix, suffix, options.single_line, _overrides(options))
         return Completion(
             text=done.text,
             finish_reason=done.finish_reason,

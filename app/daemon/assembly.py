@@ -78,7 +78,7 @@ def load_shared(installed: Installed, say: Say, config: Config) -> "Shared":
     loaded = _load(installed, say, settings.speculation, limits)
     target, model = loaded.engine, loaded.draft
     curve = target.controller.draft_costs
-    infills = model is not None and llama.read_vocabulary(model.path).fim() is not None
+    infills = model is not None and llama.can_infill(model.path)
     way = route(config.complete, target.controller.costs, curve, infills=infills)
     return Shared(target, way, lambda: _draft_engine(loaded, limits), loaded.fault)
 

@@ -15,7 +15,7 @@ from paceline.engine.stats import Stats
 from paceline.engine.status import EngineStatus
 from paceline.engine.stream import Sink, Stream
 from paceline.engine.vocabulary import Vocabulary
-from paceline.errors import ContextOverflowError, InputError, ModelError
+from paceline.errors import SHORTEN, ContextOverflowError, InputError, ModelError
 from paceline.prompts import healing
 from paceline.prompts.chat import Message, encode_chat
 from paceline.prompts.context import Attachment
@@ -149,8 +149,7 @@ class Service:
         if sum(map(len, texts)) > self.n_ctx:
             least = max(least, vocabulary.least_tokens(texts))
         if least >= self.n_ctx:
-            hint = "shorten it, or raise engine.context in the configuration"
-            raise ContextOverflowError(least, self.n_ctx - 1, hint, at_least=True)
+            raise ContextOverflowError(least, self.n_ctx - 1, SHORTEN, at_least=True)
         return encode_chat(
             vocabulary.chat_template,
             messages,
@@ -230,7 +229,13 @@ class Service:
         Raises InputError (position outside the document), ModelError (the model cannot infill).
         """
         _, cursor = find_position(document, line, column)
-        infill = self.prepare_infill(document[:cursor], document[cursor:], single_line=single_line)
+        return self.complete_between(document[:cursor], document[cursor:], single_line, overrides)
+
+    def complete_between(
+        self, prefix: str, suffix: str, single_line: bool = False, overrides: Overrides = Overrides()
+    ) -> Completion:
+        """One completion between two texts; waits for it. Raises ModelError (the model cannot infill)."""
+        infill = self.prepare_infill(prefix, suffix, single_line=single_line)
         text, end = gather(self.start_infill(infill, overrides))
         return Completion(infill.finish(text), end.reason, end.stats, infill.prompt)
 

@@ -20,7 +20,7 @@ from paceline.engine.stats import Stats
 from paceline.engine.status import EngineStatus, SlotStatus
 from paceline.engine.stream import Sink, Stream
 from paceline.engine.turnstile import Turnstile
-from paceline.errors import BusyError, ContextOverflowError, EngineError, InputError, PacelineError
+from paceline.errors import SHORTEN, BusyError, ContextOverflowError, EngineError, InputError, PacelineError
 
 Work = Prefill | Round
 HEADROOM = 64  # tokens of an answer that must have room before its request is let in beside others
@@ -104,9 +104,7 @@ class Engine:
             raise InputError(f"{request.max_tokens} tokens were asked for", "ask for one or more")
         room = self._capabilities.n_ctx - 1
         if len(request.prompt) > room:
-            raise ContextOverflowError(
-                len(request.prompt), room, "shorten it, or raise engine.context in the configuration"
-            )
+            raise ContextOverflowError(len(request.prompt), room, SHORTEN)
 
     def step(self) -> bool:
         """One decode for everybody whose turn it is. False: there was nothing to do. Raises DecodeAborted."""

@@ -324,6 +324,15 @@ def read_vocabulary(path: Path) -> Vocabulary:
     return Model(path, LoadOptions(), vocabulary_only=True).vocabulary
 
 
+def can_infill(path: Path) -> bool:
+    """Whether a file's vocabulary has the tokens for filling in the middle. Keeps nothing. Raises ModelError."""
+    model = Model(path, LoadOptions(), vocabulary_only=True)
+    try:
+        return model.vocabulary.fim() is not None
+    finally:
+        model.close()
+
+
 def supports_gpu() -> bool:
     """Whether this build of llama.cpp can offload at all."""
     return bool(llama.llama_supports_gpu_offload())

@@ -8,7 +8,7 @@ from paceline.daemon.http.choice import token_text
 from paceline.daemon.http.errors import RequestError
 from paceline.daemon.http.schemas import DraftWish, Generation, PromptObject, ResponseFormat
 from paceline.engine.vocabulary import Vocabulary
-from paceline.errors import ContextOverflowError
+from paceline.errors import SHORTEN, ContextOverflowError
 
 if TYPE_CHECKING:
     from paceline.daemon.service import Overrides, Service
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 BAN = float("-inf")
 STRONGEST = 1000.0  # of a bias; OpenAI has 100
 LONGEST_KEY = 256  # characters of a text that is biased
-SHORTEN = "shorten it, or raise engine.context in the configuration"
 Segments = list[str | int]  # text and tokens of one prompt
 
 
