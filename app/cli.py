@@ -17,6 +17,7 @@ COMMANDS = {
     "ask": ("paceline.commands.ask", "command", "Ask a question and stream the answer."),
     "complete": ("paceline.commands.complete", "command", "Complete the code at a position in a file."),
     "setup": ("paceline.commands.setup", "command", "Choose models for this machine, fetch and measure them."),
+    "bench": ("paceline.commands.bench", "command", "Measure what drafting brings on this machine."),
     "doctor": ("paceline.commands.doctor", "command", "Check that everything works, and say what does not."),
     "serve": ("paceline.commands.serve", "command", "Hold the models for all programs; they start it when needed."),
     "status": ("paceline.commands.daemon_status", "command", "Show the daemon: its models, memory and requests."),

@@ -1,8 +1,9 @@
 """Configuration: frozen, every key with a default, unknown keys named."""
 
 import difflib
+import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -16,7 +17,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-Speculation = Literal["auto", "off", "ngram", "draft"]
+Speculation = Literal["auto", "off", "ngram", "draft", "lookahead"]
 Natural = Annotated[int, msgspec.Meta(ge=0)]
 Positive = Annotated[int, msgspec.Meta(ge=1)]
 _Struct = TypeVar("_Struct", bound=msgspec.Struct)
@@ -45,6 +46,7 @@ class EngineConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     kv_type: KVType = "f16"
     batch: Annotated[int, msgspec.Meta(ge=32, le=4096)] = 512
     speculation: Speculation = "auto"
+    strict: bool = False  # near-ties are decided as plain decoding would; costs a little speed
     parallel: Annotated[int, msgspec.Meta(ge=1, le=64)] = 8  # requests that are computed at the same time
     queue: Annotated[int, msgspec.Meta(ge=0, le=4096)] = 64  # requests that may wait; more are refused
     step_ms: Annotated[float, msgspec.Meta(ge=1, le=10000)] = 100.0  # a step of several requests is kept this short
@@ -134,7 +136,9 @@ def convert(data: Mapping[str, object], into: type[_Struct], path: Path) -> _Str
     try:
         return msgspec.convert(data, into)
     except msgspec.ValidationError as error:
-        raise ConfigError(f"{path}: {error}", "the path after $ names the key") from error
+        words = allowed(into, str(error))
+        hint = f"it may be {' or '.join(words)}" if words else "the path after $ names the key"
+        raise ConfigError(f"{path}: {error}", hint) from error
 
 
 def unknown_keys(data: object, into: object, prefix: str = "") -> list[tuple[str, str]]:
@@ -150,3 +154,48 @@ def unknown_keys(data: object, into: object, prefix: str = "") -> list[tuple[str
         else:
             found += unknown_keys(value, fields[key], f"{prefix}{key}.")
     return found
+
+
+def allowed(into: type[msgspec.Struct], said: str) -> list[str]:
+    """What may stand where msgspec, reading a struct, complains of a word: empty where it complains of something else.
+
+    `said`: its message, such as "Invalid enum value 'x' - at `$.engine.speculation`".
+    """
+    if not said.startswith("Invalid enum value"):
+        return []
+    from msgspec import inspect
+
+    kinds: list[object] = [inspect.type_info(into)]
+    for name in re.findall(r"\.(\w+)|\[", said.rpartition(" - at `$")[2]):
+        kinds = [inner for kind in _alternatives(kinds) for inner in _inside(kind, name)]
+    found: list[str] = []
+    for kind in _alternatives(kinds):
+        if isinstance(kind, inspect.LiteralType):
+            found += [f'"{word}"' for word in kind.values]
+        elif isinstance(kind, (inspect.IntType, inspect.FloatType)):
+            found.append("a number")
+        elif isinstance(kind, inspect.StructType):
+            found.append("an object")
+    return list(dict.fromkeys(found))
+
+
+def _alternatives(kinds: Iterable[object]) -> Iterator[object]:
+    """Types without what wraps them: unions are their members."""
+    from msgspec import inspect
+
+    for kind in kinds:
+        if isinstance(kind, inspect.UnionType):
+            yield from _alternatives(kind.types)
+        elif isinstance(kind, inspect.Metadata):
+            yield from _alternatives([kind.type])
+        else:
+            yield kind
+
+
+def _inside(kind: object, name: str) -> list[object]:
+    """The types of the field with this name; of items, where there is none."""
+    from msgspec import inspect
+
+    if isinstance(kind, inspect.StructType):
+        return [field.type for field in kind.fields if field.encode_name == name]
+    return [kind.item_type] if isinstance(kind, inspect.ListType) and not name else []

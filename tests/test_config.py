@@ -21,6 +21,7 @@ DEFAULTS = {
         "kv_type": "f16",
         "batch": 512,
         "speculation": "auto",
+        "strict": False,
         "parallel": 8,
         "queue": 64,
         "step_ms": 100.0,
@@ -116,6 +117,34 @@ def test_all_unknown_keys_are_named_with_what_may_have_been_meant(read):
         "engine.threds: did you mean engine.threads?; modles: did you mean models?; "
         "complete.max_token: did you mean complete.max_tokens?"
     )
+
+
+@pytest.mark.parametrize("word", ["auto", "off", "ngram", "draft", "lookahead"])
+def test_every_drafter_can_be_configured(read, word):
+    assert read(f'[engine]\nspeculation = "{word}"\nstrict = true\n').engine == config.EngineConfig(
+        speculation=word, strict=True
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ('engine.speculation = "wild"', ('"auto"', '"off"', '"ngram"', '"draft"', '"lookahead"')),
+        ('engine.gpu_layers = "all"', ('"auto"', "a number")),
+        ('complete.model = "both"', ('"auto"', '"target"', '"draft"')),
+    ],
+)
+def test_an_unknown_word_is_answered_with_those_that_are_known(read, line, words):
+    with pytest.raises(ConfigError) as failed:
+        read(line)
+    assert line.split()[0] in failed.value.message
+    assert all(word in failed.value.hint for word in words)
+
+
+def test_a_wrong_number_is_answered_with_where_it_stands(read):
+    with pytest.raises(ConfigError, match=r"\$\.engine\.parallel") as failed:
+        read("engine.parallel = 0")
+    assert failed.value.hint == "the path after $ names the key"
 
 
 def test_an_unknown_key_like_no_other_gets_a_hint_too(read):

@@ -32,6 +32,7 @@ MAY_IMPORT = {
     "client": {"leaves", "prompts", "process", "client"},  # reaches the engine through a socket only
     "daemon": {"leaves", "engine", "models", "prompts", "process", "daemon"},
     "http": {"leaves", "engine", "prompts", "process", "daemon", "http"},
+    "bench": {"leaves", "engine", "models", "prompts", "daemon", "bench"},
     "commands": {
         "leaves",
         "terminal",
@@ -42,6 +43,7 @@ MAY_IMPORT = {
         "client",
         "daemon",
         "http",
+        "bench",
         "commands",
     },
     "cli": {"leaves", "terminal"},  # it imports commands by name, when they run
@@ -49,10 +51,10 @@ MAY_IMPORT = {
     "__init__": set(),
     "__main__": {"cli"},
 }
-MAY_IMPORT_LLAMA_CPP = {"paceline.engine.llama"}
+MAY_IMPORT_LLAMA_CPP = {"paceline.engine.llama", "paceline.engine.llama_batch"}
 HEAVY = {
     *("llama_cpp", "numpy", "textual", "rich", "huggingface_hub", "httpx", "jinja2", "psutil", "pygls", "tomlkit"),
-    *("starlette", "uvicorn", "llguidance", "prometheus_client"),
+    *("starlette", "uvicorn", "llguidance", "prometheus_client", "matplotlib"),
 }
 
 
@@ -146,6 +148,9 @@ def planted(name: str, line: str) -> dict[str, str]:
         ("paceline.prompts.fim", "if TYPE_CHECKING:\n    from paceline.daemon.service import Service"),
         ("paceline.daemon.service", "from paceline.commands.ask import command"),
         ("paceline.daemon.service", "from paceline.progress import ProgressBar"),
+        ("paceline.daemon.service", "from paceline.bench.runner import Runner"),
+        ("paceline.bench.report", "from paceline.console import aligned"),
+        ("paceline.bench.runner", "from paceline.client.client import connect"),
         ("paceline.commands.ask", "from paceline.cli import main"),
         ("paceline.lsp.server", "from paceline.engine import engine"),
         ("paceline.cli", "from paceline.commands import ask"),
@@ -173,6 +178,7 @@ def test_a_forbidden_import_is_noticed(name, line):
         ("paceline.engine.kv", "from . import backend\nfrom ..errors import EngineError\nimport numpy"),
         ("paceline.commands.ask", "def f():\n    from paceline.daemon import service\n    from paceline import config"),
         ("paceline.client.client", "from paceline.daemon.launch import ensure"),
+        ("paceline.bench.runner", "from paceline.daemon.service import Service"),
         ("paceline.daemon.http.app", "from paceline.daemon.service import Service"),
         ("paceline.lsp.server", "from paceline.client.async_client import connect"),
         ("paceline.__main__", "from paceline.cli import main"),
@@ -204,6 +210,7 @@ def test_what_is_loaded_is_noticed():
         "cli",
         "commands.ask",
         "commands.complete",
+        "commands.bench",
         "daemon.selection",
         "daemon.launch",
         "client.client",
@@ -222,7 +229,13 @@ def test_importing_a_client_loads_nothing_heavy(module):
 
 @pytest.mark.parametrize(
     "words",
-    [["--help"], ["--version"], ["ask", "--help"], ["complete", "--help"], ["nonsense"], ["ask", "--nonsense"]],
+    [
+        ["--help"],
+        ["--version"],
+        *([name, "--help"] for name in ("ask", "complete", "bench")),
+        ["nonsense"],
+        ["ask", "-x"],
+    ],
 )
 def test_help_and_usage_errors_load_nothing_heavy(words):
     argv = ["paceline", *words]

@@ -6,7 +6,7 @@ from typing import Any, Literal, Protocol, TypeVar
 
 import msgspec
 
-from paceline.client.events import Message, Options
+from paceline.client.events import Extra, Message, Options
 from paceline.config import Config, SamplingConfig
 from paceline.errors import PacelineError
 from paceline.prompts.fim import FimPrompt
@@ -15,7 +15,7 @@ from paceline.text import replace_surrogates
 # who answers decides what may be asked: "openai" knows the standard's fields alone, and may refuse any other
 Dialect = Literal["openai", "llama.cpp", "paceline"]
 T = TypeVar("T")
-KEPT = 2**20  # characters on either side of the cursor that are sent; more than any context holds
+KEPT = 2**20  # characters of a text (of each side of the cursor) that are sent; more than any context holds
 STEP = 2**18  # what is left out grows in large steps, so that a cache still knows the beginning as a person types
 
 
@@ -99,6 +99,8 @@ def chat_body(
     """Body of POST /v1/chat/completions."""
     turns = [{"role": each.role, "content": replace_surrogates(each.content)} for each in messages]
     body: dict[str, Any] = {"messages": turns, "stream_options": {"include_usage": True}}
+    if dialect == "paceline":
+        body |= _quotable(options)
     return _encoded(body, options, config, dialect, model, options.max_tokens or config.ask.max_tokens)
 
 
@@ -119,7 +121,7 @@ def infill_body(
         "input_prefix": prefix[min(start, prompt.prefix_cut) : start],
         "prompt": prompt.typed,
         "input_suffix": suffix[: len(suffix) - prompt.suffix_cut],
-        "input_extra": [{"filename": each.filename, "text": replace_surrogates(each.text)} for each in options.extra],
+        "input_extra": _files(options.extra),
         "cache_prompt": True,
     }
     if dialect == "paceline":
@@ -187,12 +189,31 @@ def _sampling(options: Options, config: SamplingConfig, dialect: Dialect) -> dic
     return fields
 
 
+def _quotable(options: Options) -> dict[str, Any]:
+    """Texts from which the answer may be guessed. OpenAI's servers know a prediction too, but make one pay for it."""
+    fields: dict[str, Any] = {}
+    if options.original:
+        fields["prediction"] = {"type": "content", "content": replace_surrogates(options.original[:KEPT])}
+    if options.references:
+        fields["references"] = _files(options.references)
+    return fields
+
+
+def _files(files: Sequence[Extra]) -> list[dict[str, str]]:
+    return [
+        {"filename": replace_surrogates(each.filename), "text": replace_surrogates(each.text[:KEPT])} for each in files
+    ]
+
+
 def _own(options: Options, config: Config) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     speculation = options.speculation or config.engine.speculation
     fields["speculation"] = (
         speculation if options.draft_length is None else {"drafter": speculation, "length": options.draft_length}
     )
+    fields["strict"] = config.engine.strict if options.strict is None else options.strict
+    if options.tell_drafts:
+        fields["tell_drafts"] = True
     if options.priority is not None:
         fields["priority"] = options.priority
     if options.supersedes:

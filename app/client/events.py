@@ -19,7 +19,7 @@ class Message:
 
 @dataclass(frozen=True)
 class Extra:
-    """A piece of another file that helps to complete this one (`input_extra` of llama.cpp's /infill)."""
+    """Another file, or a piece of it (`input_extra` of llama.cpp's /infill)."""
 
     filename: str
     text: str
@@ -42,6 +42,10 @@ class Options:
     supersedes: str = ""  # a newer request with the same key ends the older one
     single_line: bool = False  # completions: only the rest of the line
     extra: Sequence[Extra] = ()  # completions: pieces of other files
+    strict: bool | None = None  # near-ties are decided as plain decoding would, whoever drafts
+    tell_drafts: bool = False  # text comes with who drafted it
+    original: str = ""  # chat: the text that the answer reproduces with changes, such as the file in question
+    references: Sequence[Extra] = ()  # chat: other texts that the answer may quote
     fields: Mapping[str, object] = field(default_factory=dict)  # more of the API's, such as response_format or tools
 
 
@@ -76,6 +80,7 @@ class Text:
     """More of the answer."""
 
     text: str
+    drafter: str = ""  # who drafted it, where that was asked for and is known; "": the model chose it by itself
 
 
 @dataclass(frozen=True)

@@ -17,12 +17,14 @@ class _Delta(msgspec.Struct):
     content: str | None = None
     reasoning_content: str | None = None  # llama.cpp, vLLM, DeepSeek
     reasoning: str | None = None  # OpenRouter
+    drafter: str | None = None  # of the content; only our own server says
 
 
 class _Choice(msgspec.Struct):
     delta: _Delta | None = None
     message: _Delta | None = None  # instead of a delta, where a server does not stream
     text: str | None = None  # of /v1/completions
+    drafter: str | None = None
     finish_reason: str | None = None
 
 
@@ -47,6 +49,7 @@ class _Chunk(msgspec.Struct):
 
     choices: list[_Choice] | None = None
     content: str | None = None  # of /infill
+    drafter: str | None = None
     stop: bool = False
     stop_type: str | None = None
     tokens_evaluated: int | None = None
@@ -121,13 +124,13 @@ class Reader:
                 if thought:
                     yield Reasoning(thought)
                 if delta.content:
-                    yield Text(delta.content)
+                    yield Text(delta.content, delta.drafter or "")
             elif choice.text:
-                yield Text(choice.text)
+                yield Text(choice.text, choice.drafter or "")
             if choice.finish_reason:
                 self._reason = choice.finish_reason
         elif chunk.content:
-            yield Text(chunk.content)
+            yield Text(chunk.content, chunk.drafter or "")
         if chunk.usage is not None:
             self._usage = chunk.usage
         if chunk.timings is not None:

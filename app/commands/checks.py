@@ -174,10 +174,11 @@ class Examination:
         if len(self._found) < 2:
             yield Check("pair", "ok", "no draft model is configured; drafts come from the text itself")
             return
-        reason = assembly.vocabulary_fault(self._found[0], self._found[1])
-        names = f"{self._found[1].name} {'cannot' if reason else 'can'} draft for {self._found[0].name}"
-        hint = 'choose another pair, or set models.draft = "none"' if reason else ""
-        yield Check("pair", "problem" if reason else "ok", f"{names}: {reason or 'their tokens are the same'}", hint)
+        fit = assembly.pair_fit(self._found[0], self._found[1])
+        how = fit.fault or (f"through text, as {fit.difference}" if fit.difference else "their tokens are the same")
+        names = f"{self._found[1].name} {'cannot' if fit.fault else 'can'} draft for {self._found[0].name}"
+        hint = 'choose another pair, or set models.draft = "none"' if fit.fault else ""
+        yield Check("pair", "problem" if fit.fault else "ok", f"{names}: {how}", hint)
 
     def _template(self) -> Iterator[Check]:
         assert self._installed is not None

@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from paceline.console import aligned
-from paceline.engine.controller import HOPE, LONGEST, MARGIN, Controller
+from paceline.engine.controller import HOPE, MARGIN, Controller
 from paceline.engine.costs import CostCurve, CostModel
+from paceline.engine.pilot import LONGEST
 from paceline.models.download import human
 from paceline.models.fit import Plan
 from paceline.models.hardware import Hardware, gpu_advice
@@ -82,7 +83,7 @@ def outlook(measured: Mapping[str, CostCurve]) -> Iterator[str]:
     if draft is None:
         return
     controller = Controller(CostModel(target), CostModel(draft))
-    perfect, hopeful = controller.draft_outlook(1.0), controller.draft_outlook(HOPE)
+    perfect, hopeful = controller.outlook(1.0), controller.outlook(HOPE)
     if perfect <= 1.0:
         yield (
             "the draft model does not pay on this machine: even if all its tokens were accepted "
@@ -95,7 +96,7 @@ def outlook(measured: Mapping[str, CostCurve]) -> Iterator[str]:
         )
     else:
         yield (
-            f"the draft model pays where it guesses well: {controller.draft_outlook(0.7):.2f}x with 70% of its "
+            f"the draft model pays where it guesses well: {controller.outlook(0.7):.2f}x with 70% of its "
             f"tokens accepted, {hopeful:.2f}x with {HOPE:.0%}"
         )
 

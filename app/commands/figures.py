@@ -15,6 +15,7 @@ class _Drafter(msgspec.Struct):
     draft_n: int
     draft_n_accepted: int
     acceptance_by_position: list[float]
+    drafting_ms: float | None = None
 
 
 class _Timings(msgspec.Struct):
@@ -30,6 +31,7 @@ class _Timings(msgspec.Struct):
     drafting_ms: float | None = None
     verifying_ms: float = 0.0
     sampling_ms: float = 0.0
+    strict_n: int = 0  # near-ties that were decided again
     drafters: dict[str, _Drafter] = {}
     notes: list[str] = []
 
@@ -54,12 +56,28 @@ def figures(usage: Usage, timings: Mapping[str, Any]) -> Iterator[str]:
             f"time        drafting {told.drafting_ms:.0f} ms, verifying {told.verifying_ms:.0f} ms, "
             f"sampling {told.sampling_ms:.0f} ms"
         )
+    if told.strict_n:
+        yield f"strict      {_count(told.strict_n, 'near-tie')} decided again by a decode of one token"
     for name, each in told.drafters.items():
-        shares = " ".join(f"{share:.0%}" for share in each.acceptance_by_position[:POSITIONS])
-        accepted = f"{each.draft_n_accepted} of {each.draft_n} accepted in {each.rounds} drafts"
-        yield f"{name:11} {accepted}; by position {shares}"
+        yield f"{name:11} {', '.join(_part(each, usage.completion_tokens))}"
     for note in told.notes:
         yield f"note        {note}"
+
+
+def _part(drafter: _Drafter, tokens: int | None) -> Iterator[str]:
+    """What a drafter did for an answer of so many tokens. Each token of it that stands saves a decode of the target."""
+    if not drafter.draft_n:
+        yield "drafted nothing"
+        return
+    yield f"{drafter.draft_n_accepted} of {drafter.draft_n} accepted in {_count(drafter.rounds, 'draft')}"
+    if tokens:
+        yield f"{min(1.0, drafter.draft_n_accepted / tokens):.0%} of the answer"
+    yield f"{_count(drafter.draft_n_accepted, 'decode')} of the target saved"
+    if drafter.drafting_ms is not None:
+        yield f"{drafter.drafting_ms:.0f} ms drafting"
+    shares = " ".join(f"{share:.0%}" for share in drafter.acceptance_by_position[:POSITIONS])
+    if shares:
+        yield f"by position {shares}"
 
 
 def _read(timings: Mapping[str, Any]) -> _Timings:
@@ -67,6 +85,10 @@ def _read(timings: Mapping[str, Any]) -> _Timings:
         return msgspec.convert(dict(timings), _Timings)
     except msgspec.ValidationError:  # somebody else's, under the same names
         return _Timings()
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'s' * (number != 1)}"
 
 
 def _seconds(milliseconds: float | None) -> str:

@@ -40,7 +40,7 @@ class InProcess:
                 if isinstance(event, sequence.Prefilled):
                     yield Progress(event.done, event.total)
                 elif isinstance(event, sequence.Delta):
-                    yield Text(event.text)
+                    yield Text(event.text, event.drafter)
                 elif isinstance(event, sequence.Finished):
                     yield self._end(event)
         except KeyboardInterrupt:
@@ -106,7 +106,16 @@ def open_service(
 
 
 def _overrides(options: Options) -> Overrides:
-    return Overrides(options.max_tokens, options.temperature, seed=options.seed, speculation=options.speculation)
+    return Overrides(
+        max_tokens=options.max_tokens,
+        temperature=options.temperature,
+        seed=options.seed,
+        speculation=options.speculation,
+        strict=options.strict,
+        tell_drafts=options.tell_drafts,
+        original=options.original,
+        references=tuple((each.filename, each.text) for each in options.references),
+    )
 
 
 def _usage(stats: Stats) -> Usage:

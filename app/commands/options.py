@@ -2,6 +2,7 @@
 
 import functools
 import math
+import typing
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,7 @@ class GenerationOptions:
     temperature: float | None
     seed: int | None
     speculation: Speculation | None
+    strict: bool | None
     offline: bool
     daemon: bool
     as_object: bool
@@ -42,8 +44,14 @@ OPTIONS = (
     click.option("--seed", type=click.IntRange(min=0, max=2**63 - 1), help="The same seed gives the same text."),
     click.option(
         "--speculation",
-        type=click.Choice(["auto", "off", "ngram", "draft"]),
+        type=click.Choice(typing.get_args(Speculation)),
         help="Who drafts: auto decides by what pays on this machine.",
+    ),
+    click.option(
+        "--strict/--no-strict",
+        default=None,
+        help="Decide near-ties as plain decoding would, so that the text does not depend on drafting; "
+        "costs a little speed.",
     ),
     click.option("--offline", is_flag=True, help="Never use the network."),
     click.option(

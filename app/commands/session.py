@@ -53,6 +53,7 @@ def opened(status: Status, options: GenerationOptions) -> Iterator[tuple[Engine,
         say("engine.url is not used: --no-daemon means the models of this machine")
     if config.engine.url and options.daemon:
         _forbid_network(config, offline=options.offline or config.models.offline)
+        _tell_unknown(config, options)
     else:
         config = ensure(config, say, offline=options.offline)
     if not options.daemon:
@@ -82,6 +83,16 @@ def _forbid_network(config: Config, *, offline: bool) -> None:
         )
 
 
+def _tell_unknown(config: Config, options: GenerationOptions) -> None:
+    """A server elsewhere decodes in its own way: what it is not told should not seem to be obeyed."""
+    from paceline.client.remote import parse
+
+    wishes = (("--speculation", options.speculation), ("--strict", options.strict))
+    given = " and ".join(name for name, value in wishes if value is not None)
+    if given:
+        say(f"{given}: not passed on, {parse(config.engine.url).netloc} decodes in its own way")
+
+
 def asked(options: GenerationOptions, **more: Any) -> Options:  # noqa: ANN401
     """What the command line asks for instead of the configuration."""
     return Options(
@@ -89,6 +100,7 @@ def asked(options: GenerationOptions, **more: Any) -> Options:  # noqa: ANN401
         temperature=options.temperature,
         seed=options.seed,
         speculation=options.speculation,
+        strict=options.strict,
         **more,
     )
 

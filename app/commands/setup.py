@@ -272,7 +272,7 @@ def _agree(missing: int, free: int, say: Say, wishes: Wishes) -> None:
 
 
 def _check_pair(found: list[Path]) -> None:
-    """Raise ModelError where the draft's tokens are not the target's."""
+    """Raise ModelError where the draft cannot serve the target."""
     from paceline.daemon import assembly
 
     if len(found) < 2:

@@ -11,16 +11,18 @@ from pathlib import Path
 
 from paceline import paths
 from paceline.config import Config
+from paceline.daemon.learned import Learned
 from paceline.daemon.measurements import Measurements
 from paceline.daemon.routing import Route, route
 from paceline.daemon.selection import store_of
 from paceline.engine import llama
+from paceline.engine.acceptance import AcceptanceTable
 from paceline.engine.backend import Backend
 from paceline.engine.controller import Controller
 from paceline.engine.costs import CostCurve, CostModel, Measuring, implausible, measure
 from paceline.engine.drafters.model import DraftModel
 from paceline.engine.engine import Engine, Limits
-from paceline.engine.pair import compare
+from paceline.engine.pair import Fit, fit
 from paceline.engine.turnstile import Turnstile
 from paceline.engine.vocabulary import Vocabulary
 from paceline.errors import ModelError, PacelineError, ResourceError
@@ -36,8 +38,11 @@ REPETITIONS = 5
 PATIENCE = 60.0  # seconds; on an idle machine of two cores the 1.5B with its draft takes about 20
 TOY = 1.0  # milliseconds a token: nothing depends on the costs of a model as small as that, and they are mostly noise
 DRIFT = 1.6  # a change of the machine's pace beyond this is worth a new measurement
+THROUGH_TEXT = "its drafts go through text, and about one in five ends in a token that the target cuts otherwise"
 BUSY = "other programs kept the machine busy"
-QUICK = (1, 2, 3, 4, 6, 8, 16, 32)  # sizes measured when a curve is missing and somebody waits for an answer
+# Sizes measured when a curve is missing and somebody waits for an answer. Kernels work in blocks of sixteen tokens: on
+# a CPU fifteen cost up to a fourth more than sixteen, and seventeen a fifth.
+QUICK = (1, 2, 3, 4, 6, 8, 12, 15, 16, 17, 32)
 
 
 @dataclass(frozen=True)
@@ -64,7 +69,7 @@ def inspect(target: Path, draft: Path | None, config: Config) -> Installed:
 def load(installed: Installed, say: Say, *, speculation: str = "auto") -> Engine:
     """An engine for one request after the other; the draft is loaded when the controller first sees use for it.
 
-    Raises ModelError, ResourceError. A draft that does not fit the target is left out and `say` gets the reason,
+    Raises ModelError, ResourceError. A draft that cannot serve the target is left out and `say` gets the reason,
     unless it was asked for by name.
     """
     return _load(installed, say, speculation, Limits(parallel=1, parking=0)).engine
@@ -78,9 +83,10 @@ def load_shared(installed: Installed, say: Say, config: Config) -> "Shared":
     loaded = _load(installed, say, settings.speculation, limits)
     target, model = loaded.engine, loaded.draft
     curve = target.controller.draft_costs
-    infills = model is not None and llama.can_infill(model.path)
+    # One with other tokens does not complete: whoever reads the answer's tokens takes them for the target's.
+    infills = model is not None and not loaded.universal and llama.can_infill(model.path)
     way = route(config.complete, target.controller.costs, curve, infills=infills)
-    return Shared(target, way, lambda: _draft_engine(loaded, limits), loaded.fault)
+    return Shared(target, way, lambda: _draft_engine(loaded, limits), loaded.fault, _learning(target, installed))
 
 
 def parking_bytes(wanted: int, installed: Installed) -> int:
@@ -99,6 +105,7 @@ class Shared:
     route: Route
     draft_engine: Callable[[], Engine]  # makes an engine on which the draft answers for itself
     draft_fault: str  # why there is no draft model that could be asked for by name
+    learned: Learned | None = None  # stores what the engine learns; to be closed before it
 
 
 @dataclass(frozen=True)
@@ -122,27 +129,26 @@ class _Loaded:
     draft: _Draft | None
     turnstile: Turnstile
     fault: str = ""  # of the draft, where one is set and is not used
+    universal: bool = False  # the draft's tokens are others than the target's
 
 
 def _load(installed: Installed, say: Say, speculation: str, limits: Limits) -> _Loaded:
     path = installed.draft
-    if speculation in ("off", "ngram"):
+    if speculation not in ("auto", "draft"):
         path = None
     if speculation == "draft" and path is None:
         left_out = len(installed.headers) > 1
         say("no draft model: " + ("there is no memory for one" if left_out else "none is set (models.draft)"))
-    target, options = _open_smaller(installed, limits.parallel, say)
-    fault = ""
+    target, options = _open_smaller(installed, limits.parallel + limits.branches, say)
+    how = Fit()
     try:
         if path is not None:
-            reason = vocabulary_fault(installed.target, path, target.vocabulary)
-            if reason:
-                fault = f"{path.name} does not fit {installed.target.name}: {reason}"
-                path = None
+            how = pair_fit(installed.target, path, target.vocabulary)
+        fault = f"{path.name} does not fit {installed.target.name}: {how.fault}" if path and how.fault else ""
         curve = _curve(lambda: target, installed.target, options, say, QUICK)
-        draft = _Draft(path, installed.plan.draft) if path and installed.plan.draft else None
+        draft = _Draft(path, installed.plan.draft) if path and not fault and installed.plan.draft else None
         try:
-            model, draft_curve = _draft_model(draft, limits.parallel)
+            model, draft_curve = _draft_model(draft, limits.parallel, how)
         except PacelineError as error:
             if speculation == "draft":
                 raise
@@ -152,19 +158,23 @@ def _load(installed: Installed, say: Say, speculation: str, limits: Limits) -> _
             raise ModelError(fault, "choose a pair")
         if fault:
             say(f"no draft model: {fault}")
+        elif path and how.universal:
+            say(f"{path.name} has other tokens than {installed.target.name} ({how.difference}): {THROUGH_TEXT}")
     except BaseException:
         target.close()
         raise
     turnstile = Turnstile()
-    controller = Controller(CostModel(curve), CostModel(draft_curve) if draft_curve else None)
-    return _Loaded(Engine(target, controller, model, limits, turnstile), draft, turnstile, fault)
+    draft_costs = CostModel(draft_curve) if draft_curve else None
+    controller = Controller(CostModel(curve), draft_costs, _acceptance(installed))
+    return _Loaded(Engine(target, controller, model, limits, turnstile), draft, turnstile, fault, how.universal)
 
 
 def _draft_engine(loaded: _Loaded, limits: Limits) -> Engine:
     """The draft as a target of its own. It takes turns with the pair, as both compute on the same processor."""
     draft, costs = loaded.draft, loaded.engine.controller.draft_costs
     assert draft is not None and costs is not None, "the route leads to a draft only where there is one"
-    return Engine(draft.open(limits.parallel), Controller(CostModel(costs.curve)), None, limits, loaded.turnstile)
+    backend = draft.open(limits.parallel + limits.branches)
+    return Engine(backend, Controller(CostModel(costs.curve)), None, limits, loaded.turnstile)
 
 
 def _open_smaller(installed: Installed, n_seq_max: int, say: Say) -> tuple[llama.LlamaBackend, LoadOptions]:
@@ -235,10 +245,13 @@ def measure_costs(installed: Installed, progress: Callable[[float], None]) -> Me
 
 
 def review(engine: Engine, installed: Installed) -> None:
-    """Doubt the target's curve where decoding has contradicted it: on an idle machine it is then measured again."""
+    """Keep what the engine has learned, and doubt the target's curve where decoding has contradicted it: on an idle
+    machine it is then measured again.
+    """
     drift, path, options = engine.controller.costs.drift, installed.target, installed.plan.target
     if engine.controller.costs.curve.at(1) < TOY:
         return
+    _keep_acceptance(engine.controller.acceptance, installed)
     kept, build = _measurements(), llama.build_info()
     if not 1 / DRIFT < drift < DRIFT and not kept.doubt(path, options, build):
         doubt = f"a token now takes {drift:.1f} times as long as when it was measured"
@@ -316,21 +329,42 @@ def _curve(load: Callable[[], Backend], path: Path, options: LoadOptions, say: S
     return curve
 
 
-def vocabulary_fault(target: Path, draft: Path, loaded: Vocabulary | None = None) -> str:
-    """Why the draft's tokens are not the target's; "" when they are. Compared once per pair of files.
+def pair_fit(target: Path, draft: Path, loaded: Vocabulary | None = None) -> Fit:
+    """How the draft can serve the target: by its tokens, through text, or not at all. Found once per pair of files.
 
     Needs no weights; `loaded` is the target's vocabulary where it has been read already. Raises ModelError.
     """
-    known = _measurements().pair_verdict(target, draft)
+    known = _measurements().fit(target, draft)
     if known is None:
-        found = compare(loaded or llama.read_vocabulary(target), llama.read_vocabulary(draft))
-        known = found.reason if found else ""
-        _measurements().store_pair_verdict(target, draft, known)
+        known = fit(loaded or llama.read_vocabulary(target), llama.read_vocabulary(draft))
+        _measurements().store_fit(target, draft, known)
     return known
 
 
-def _draft_model(draft: _Draft | None, n_seq_max: int) -> tuple[DraftModel | None, CostCurve | None]:
+def vocabulary_fault(target: Path, draft: Path) -> str:
+    """Why the draft cannot serve the target at all, or "". Raises ModelError."""
+    return pair_fit(target, draft).fault
+
+
+def _draft_model(draft: _Draft | None, n_seq_max: int, how: Fit) -> tuple[DraftModel | None, CostCurve | None]:
     if draft is None:
         return None, None
-    model = DraftModel(lambda: draft.open(n_seq_max))
+    model = DraftModel(lambda: draft.open(n_seq_max), universal=how.universal)
     return model, _curve(lambda: model.backend, draft.path, draft.options, lambda _: None, (1, 2, 4))
+
+
+def _acceptance(installed: Installed) -> AcceptanceTable:
+    """What earlier runs learned about this pair's drafts."""
+    return _measurements().acceptance(installed.target, installed.draft) or AcceptanceTable()
+
+
+def _keep_acceptance(table: AcceptanceTable, installed: Installed) -> None:
+    if table.counts:
+        _measurements().store_acceptance(installed.target, installed.draft, table)
+
+
+def _learning(engine: Engine, installed: Installed) -> Learned | None:
+    """Keeps what the engine learns from now on. Of toys nothing is kept: there is nothing to gain."""
+    if engine.controller.costs.curve.at(1) < TOY:
+        return None
+    return Learned(engine.controller.acceptance, lambda table: _keep_acceptance(table, installed))

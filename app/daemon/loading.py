@@ -25,6 +25,12 @@ def load(config: Config) -> "Service":
     installed = assembly.inspect(found[0], found[1] if len(found) > 1 else None, config)
     notes: list[str] = []
     shared = assembly.load_shared(installed, notes.append, config)
+
+    def finish() -> None:
+        if shared.learned is not None:
+            shared.learned.close()
+        assembly.review(shared.engine, installed)
+
     return Service(
         shared.engine,
         config,
@@ -33,5 +39,5 @@ def load(config: Config) -> "Service":
         draft_fault=shared.draft_fault,
         route=shared.route,
         notes=notes,
-        at_end=lambda: assembly.review(shared.engine, installed),
+        at_end=finish,
     )

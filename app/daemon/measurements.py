@@ -1,4 +1,4 @@
-"""What was measured on this machine, kept across runs: decode-cost curves, and which vocabularies were compared."""
+"""What is kept across runs: decode-cost curves of this machine, how pairs fit, how often drafts were accepted."""
 
 import contextlib
 import hashlib
@@ -10,7 +10,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from paceline.engine.acceptance import AcceptanceTable
 from paceline.engine.costs import CostCurve
+from paceline.engine.pair import Fit
 from paceline.plan import LoadOptions
 
 
@@ -38,15 +40,28 @@ class Measurements:
         name = self._curve_name(model, options, build)
         self._write(name, {"model": model.name, "doubt": doubt, **curve.to_json()})
 
-    def pair_verdict(self, target: Path, draft: Path) -> str | None:
-        """What the comparison of their vocabularies said: "" for a fit, a reason, or None: not compared yet."""
-        verdict = self._read(f"pair-{_digest([_identity(target), _identity(draft)])}").get("verdict")
-        return verdict if isinstance(verdict, str) else None
+    def fit(self, target: Path, draft: Path) -> Fit | None:
+        """How this draft can serve this target; None: not compared yet."""
+        data = self._read(_pair_name(target, draft))
+        difference, fault = data.get("difference"), data.get("fault")
+        return Fit(difference, fault) if isinstance(difference, str) and isinstance(fault, str) else None
 
-    def store_pair_verdict(self, target: Path, draft: Path, verdict: str) -> None:
+    def store_fit(self, target: Path, draft: Path, fit: Fit) -> None:
         """Keep the outcome of a comparison."""
-        name = f"pair-{_digest([_identity(target), _identity(draft)])}"
-        self._write(name, {"target": target.name, "draft": draft.name, "verdict": verdict})
+        names = {"target": target.name, "draft": draft.name}
+        self._write(_pair_name(target, draft), {**names, "difference": fit.difference, "fault": fit.fault})
+
+    def acceptance(self, target: Path, draft: Path | None) -> AcceptanceTable | None:
+        """How often drafts for this target were accepted, those of this draft model among them."""
+        try:
+            return AcceptanceTable.from_json(self._read(_acceptance_name(target, draft))["accepted"])
+        except (OSError, KeyError, ValueError):
+            return None
+
+    def store_acceptance(self, target: Path, draft: Path | None, table: AcceptanceTable) -> None:
+        """Keep what was learned: numbers, and nothing of what was drafted."""
+        with contextlib.suppress(OSError):  # the files may be gone by now
+            self._write(_acceptance_name(target, draft), {"accepted": table.to_json()})
 
     def _curve_name(self, model: Path, options: LoadOptions, build: str) -> str:
         how = {key: value for key, value in asdict(options).items() if key != "n_ctx"}
@@ -68,6 +83,16 @@ class Measurements:
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 json.dump(data, file)
             Path(temporary).replace(self._folder / f"{name}.json")
+
+
+def _pair_name(target: Path, draft: Path) -> str:
+    return f"pair-{_digest([_identity(target), _identity(draft)])}"
+
+
+def _acceptance_name(target: Path, draft: Path | None) -> str:
+    """By names and sizes: the same files fetched again draft no worse."""
+    files = [[path.name, path.stat().st_size] for path in (target, draft) if path is not None]
+    return f"acceptance-{_digest(files)}"
 
 
 def _identity(path: Path) -> list[object]:

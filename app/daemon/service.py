@@ -2,11 +2,12 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from paceline.config import Config, SamplingConfig, Speculation
 from paceline.daemon.routing import TARGET, Completer, Route
+from paceline.daemon.tokenized import Named, Tokenized
 from paceline.engine.engine import Engine, random_seed
 from paceline.engine.grammar import Grammar, GrammarConstraint, GrammarVocabulary
 from paceline.engine.sampler import Constraint, SamplerSettings
@@ -50,6 +51,10 @@ class Overrides:
     prompt_seconds: float | None = None
     predict_seconds: float | None = None
     grammar: Grammar | None = None
+    strict: bool | None = None
+    tell_drafts: bool = False  # pieces of text say who drafted them
+    original: str = ""  # the text that the answer reproduces with changes, where that is known
+    references: Named = ()  # texts that the answer may quote
     until: Until | None = None  # fed each piece of text; True ends the answer behind it
 
 
@@ -72,6 +77,7 @@ class Infill:
     until: Until | None
     single_line: bool
     n_indent: int
+    references: Named = ()  # texts that the answer may quote
 
     @property
     def tokens(self) -> Sequence[int]:
@@ -124,6 +130,7 @@ class Service:
         self._at_end = at_end
         self._tries: dict[int, VocabularyTrie] = {}  # by id of the vocabulary
         self._grammars = GrammarVocabulary(engine.target.vocabulary)
+        self._tokenized = Tokenized(self.n_ctx)
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -174,9 +181,8 @@ class Service:
         """Continue tokens. Raises InputError, ContextOverflowError, BusyError, EngineError."""
         constraint = None if overrides.grammar is None else GrammarConstraint(overrides.grammar, self._grammars)
         max_tokens = default_max_tokens or self.config.ask.max_tokens
-        return self._engine.submit(
-            self._request(prompt, overrides, max_tokens, "chat", constraint, overrides.until), sink
-        )
+        request = self._request(prompt, overrides, max_tokens, "chat", constraint, overrides.until)
+        return self._engine.submit(self._helped(request, overrides, overrides.references, self.vocabulary), sink)
 
     def prepare_infill(
         self,
@@ -202,7 +208,8 @@ class Service:
         ends += [LineStop(prompt).feed] if single_line else []
         ends += [IndentStop(prompt, n_indent).feed] if n_indent else []
         constraint = healing.Constraint(self._trie(vocabulary), prompt.forced) if prompt.forced else None
-        return Infill(prompt, constraint, _any_of(ends), single_line, n_indent)
+        references = tuple((each.name, each.text) for each in extra)
+        return Infill(prompt, constraint, _any_of(ends), single_line, n_indent, references)
 
     def start_infill(self, infill: Infill, overrides: Overrides = Overrides(), sink: Sink | None = None) -> Stream:
         """Generate the middle. Raises InputError, ContextOverflowError, BusyError, EngineError."""
@@ -211,6 +218,8 @@ class Service:
         max_tokens = self.config.complete.max_tokens
         request = self._request(infill.tokens, overrides, max_tokens, "completion", infill.constraint, infill.until)
         completer = self._completer()
+        references = [*infill.references, *overrides.references]
+        request = self._helped(request, overrides, references, completer.target.vocabulary)
         if completer is not self._engine:
             self._engine.make_way(request.priority)
         return completer.submit(request, sink)
@@ -279,7 +288,16 @@ class Service:
             logprobs=overrides.logprobs,
             prompt_seconds=overrides.prompt_seconds,
             predict_seconds=overrides.predict_seconds,
+            strict=self.config.engine.strict if overrides.strict is None else overrides.strict,
+            tell_drafts=overrides.tell_drafts,
         )
+
+    def _helped(self, request: Request, overrides: Overrides, references: Named, vocabulary: Vocabulary) -> Request:
+        """The request with the tokens of texts that help to guess its answer, where somebody may guess from texts."""
+        if request.speculation not in ("auto", "ngram") or not (overrides.original or references):
+            return request
+        original = self._tokenized.tokens(overrides.original, vocabulary)
+        return replace(request, original=original, references=self._tokenized.together(references, vocabulary))
 
 
 def sampler_settings(config: SamplingConfig, overrides: Overrides, seed: int) -> SamplerSettings:

@@ -7,9 +7,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from paceline.engine.tree import Parents
 from paceline.engine.vocabulary import Vocabulary
 
 Logits = NDArray[np.float32]  # (outputs, n_vocab)
+Hidden = NDArray[np.float32]  # (outputs, n_embd)
 State = bytes | memoryview  # what a backend saved of a sequence
 
 
@@ -19,16 +21,19 @@ class DecodeAborted(Exception):  # noqa: N818 - not an error: somebody asked for
 
 @dataclass(frozen=True)
 class Span:
-    """Consecutive tokens of one sequence, to be decoded together.
+    """Tokens of one sequence, to be decoded together: consecutive ones and, where `parents` is given, a tree behind.
 
     The last `outputs` tokens get a row of logits each. `start` is the position of the first token and must be the
-    number of tokens the sequence has in the cache.
+    number of tokens the sequence has in the cache. The last len(parents) tokens are the tree (engine.tree); its root
+    is the token before them. Each of its leaves beyond the first needs an empty sequence of its own from `spare`.
     """
 
     seq: int
     start: int
     tokens: Sequence[int]
     outputs: int = 0
+    parents: Parents = ()
+    spare: Sequence[int] = ()
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,7 @@ class Capabilities:
     n_batch: int  # tokens in one decode
     n_seq_max: int
     partial_removal: bool  # the tail of a sequence can be dropped (not so for recurrent and hybrid models)
+    n_embd: int = 0  # numbers in a hidden state; 0: the backend gives none
 
 
 class Backend(Protocol):
@@ -54,12 +60,28 @@ class Backend(Protocol):
         """What it can do."""
         ...
 
-    def decode(self, spans: Sequence[Span]) -> Logits:
+    def decode(self, spans: Sequence[Span], *, hidden: bool = False) -> Logits:
         """Run the spans in one pass; the rows of logits, in the order of spans and tokens.
 
-        The array is a view that the next decode overwrites. Raises DecodeAborted, or EngineError when the cache is
-        full or a position does not follow on; in each case nothing of the spans stays in the cache, and where the
-        model has no `partial_removal` nothing of their sequences.
+        The array is a view that the next decode overwrites. hidden: keep the hidden states of the same rows too, which
+        `hidden_states` returns. Raises DecodeAborted, or EngineError when the cache is full or a position does not
+        follow on; in each case nothing of the spans stays in the cache, and where the model has no `partial_removal`
+        nothing of their sequences.
+
+        After a span with a tree comes `keep`, before anything else is done with its sequence.
+        """
+        ...
+
+    def hidden_states(self) -> Hidden:
+        """The target's last hidden states (rows of the last decode, n_embd), after the final norm; a view.
+
+        Raises EngineError when the decode was not asked to keep them.
+        """
+        ...
+
+    def keep(self, span: Span, path: Sequence[int]) -> None:
+        """Of a decoded span's tree keep the path: tokens by index, from the root down. Its spare sequences are empty
+        again. Raises EngineError.
         """
         ...
 

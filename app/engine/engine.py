@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from paceline.engine.backend import Backend, DecodeAborted
+from paceline.engine.backend import Backend, DecodeAborted, Hidden, Logits
 from paceline.engine.controller import Controller
 from paceline.engine.costs import SharedCosts
 from paceline.engine.drafters.model import DraftModel
 from paceline.engine.drafters.team import Team
 from paceline.engine.kv import SlotTable
+from paceline.engine.pilot import Pilot
 from paceline.engine.scheduler import Scheduler, Turn
 from paceline.engine.sequence import RANKS, Finished, FinishReason, Generation, Prefilled, Priority, Request
 from paceline.engine.speculate import Prefill, Round
@@ -36,6 +37,7 @@ class Limits:
     queue: int = 64  # requests that may wait
     step_ms: float = 100.0  # for a step whose end somebody waits for
     parking: int = 1 << 30  # bytes of main memory for conversations that had to leave the cache
+    branches: int = 7  # sequences beside those of the requests, where the model has them: for drafts that branch
 
 
 class Engine:
@@ -56,9 +58,10 @@ class Engine:
         self.limits = limits
         self._capabilities = target.capabilities
         self._parallel = min(limits.parallel, target.capabilities.n_seq_max)
-        self._slots = SlotTable(target, parking=limits.parking)
+        spare = min(limits.branches, target.capabilities.n_seq_max - self._parallel)
+        self._slots = SlotTable(target, parking=limits.parking, spare=spare)
         self._scheduler = Scheduler(self._capabilities.n_batch, controller.costs, limits.step_ms)
-        self._team = Team(target, controller, draft)
+        self._team = Team(target, controller, draft, 1 + spare)
         self._turnstile = turnstile or Turnstile()
         self._waiting: list[Stream] = []
         self._entering: Stream | None = None  # neither waiting any longer nor running yet
@@ -143,6 +146,10 @@ class Engine:
         if self.draft is not None:
             self.draft.close()
 
+    def forget(self) -> None:
+        """Let go of the texts of earlier requests, from which later ones may be drafted. While nothing runs."""
+        self._team.library.clear()
+
     def status(self) -> EngineStatus:
         """What it is doing, for people and for tools. From any thread."""
         with self._changed:
@@ -224,7 +231,7 @@ class Engine:
             if sequence is None:
                 stats.cached_tokens = same
                 stats.queued_ms = (time.monotonic() - stream.arrived) * 1000
-                pilot = self.controller.pilot(forced=request.speculation in ("ngram", "draft"))
+                pilot = Pilot.of(self.controller, forced=request.speculation not in ("auto", "off"))
                 drafters, vocabulary = self._team.drafters(request, stats), self.target.vocabulary
                 n_ctx, number = self._capabilities.n_ctx, stream.number
                 sequence = Generation(request, vocabulary, drafters, pilot, stats, n_ctx, stream.send, number)
@@ -256,7 +263,7 @@ class Engine:
         base, speakers = sum(turn.tokens for turn in turns), sum(turn.speaks for turn in turns)
         reading = any(turn.sequence.reading for turn in turns)
         top = min(turn.sequence.rank for turn in turns)
-        room = self._slots.room(self._capabilities.n_batch) - base
+        room, spare = self._slots.room(self._capabilities.n_batch) - base, list(self._slots.spare)
         work: list[Work] = []
         for turn in turns:
             sequence = turn.sequence
@@ -266,13 +273,13 @@ class Engine:
                     continue
                 costs = SharedCosts(self.controller.costs, base - turn.tokens, speakers - 1)
                 drafting = not reading and sequence.rank == top
-                work.append(Round(sequence, room if drafting else 0, costs))
+                work.append(Round(sequence, room if drafting else 0, costs, spare))
             except DecodeAborted:
                 raise
             except Exception as error:
                 self._fail(sequence, error)
             else:
-                drafted = len(work[-1].span.tokens) - turn.tokens
+                drafted, spare = len(work[-1].span.tokens) - turn.tokens, spare[len(work[-1].span.spare) :]
                 base, room = base + drafted, room - drafted
         return work
 
@@ -285,7 +292,7 @@ class Engine:
             if not self._slots.make_room(tokens):
                 raise EngineError(f"the model's cache has no room for {tokens} tokens", "raise engine.context")
             began = time.perf_counter()
-            rows = self.target.decode([each.span for each in work])
+            rows, hidden = self._decode(work)
             milliseconds = (time.perf_counter() - began) * 1000
         except DecodeAborted:
             raise
@@ -301,13 +308,23 @@ class Engine:
         for each in work:
             each.sequence.stats.shared_rounds += len(work) > 1
             outputs = each.span.outputs
-            self._commit(each, rows[:outputs], self._part(each, work, milliseconds) if typical else None)
-            rows = rows[outputs:]
+            part = self._part(each, work, milliseconds) if typical else None
+            self._commit(each, rows[:outputs], None if hidden is None else hidden[:outputs], part, tokens)
+            rows, hidden = rows[outputs:], None if hidden is None else hidden[outputs:]
 
-    def _commit(self, work: Work, rows: np.ndarray, milliseconds: float | None) -> None:
+    def _decode(self, work: Sequence[Work]) -> tuple[Logits, Hidden | None]:
+        """Rows of logits and, where a drafter looks at them, hidden states."""
+        spans = [each.span for each in work]
+        if any(each.sequence.needs_hidden for each in work):
+            return self.target.decode(spans, hidden=True), self.target.hidden_states()
+        rows = self.target.decode(spans)
+        # Strict requests may decode once more before others have read their rows.
+        return (rows.copy() if any(each.sequence.request.strict for each in work) else rows), None
+
+    def _commit(self, work: Work, rows: Logits, hidden: Hidden | None, milliseconds: float | None, batch: int) -> None:
         sequence = work.sequence
         try:
-            work.commit(rows, milliseconds)
+            work.commit(rows, hidden, milliseconds, batch)
         except Exception as error:
             self._fail(sequence, error)
             return

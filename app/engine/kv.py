@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from paceline.engine.backend import Backend, Logits, Span
 from paceline.engine.parking import Parked, ParkingLot, common_prefix
+from paceline.engine.tree import Parents
 from paceline.errors import EngineError
 
 WORTH = 64  # tokens of somebody else's conversation that are not thrown away to reuse what stands before them
@@ -59,14 +60,28 @@ class Slot:
     busy: bool = False
     last_used: int = 0
 
-    def span(self, tokens: Sequence[int], outputs: int = 0) -> Span:
-        """The next tokens, as a span to decode."""
-        return Span(self.seq, len(self.tokens), tokens, outputs)
+    def span(self, tokens: Sequence[int], outputs: int = 0, parents: Parents = (), spare: Sequence[int] = ()) -> Span:
+        """The next tokens, as a span to decode; the last ones a tree where it has parents."""
+        return Span(self.seq, len(self.tokens), tokens, outputs, parents, spare)
 
     def wrote(self, tokens: Sequence[int]) -> None:
         """The span with these tokens was decoded."""
         self.tokens.extend(tokens)
         self.held.extend(self.cells.take(len(tokens)))
+
+    def keep(self, span: Span, path: Sequence[int]) -> None:
+        """The span was decoded: hold the tokens before its drafted ones, and of these the path. `path`: their indices.
+
+        Raises EngineError.
+        """
+        drafted = span.outputs - 1
+        known, draft = span.tokens[: len(span.tokens) - drafted], span.tokens[len(span.tokens) - drafted :]
+        if span.parents:
+            self.backend.keep(span, path)
+            self.wrote([*known, *(draft[node] for node in path)])
+        else:
+            self.wrote(span.tokens)
+            self.cut(len(self.tokens) - drafted + len(path))
 
     def cut(self, length: int) -> None:
         """Drop everything behind the first `length` tokens. Raises EngineError when the model cannot."""
@@ -130,11 +145,15 @@ class Slot:
 class SlotTable:
     """The slots of a backend. A request gets what serves it best; what others may come back for is not thrown away."""
 
-    def __init__(self, backend: Backend, *, parking: int = 0) -> None:
-        """parking: bytes of main memory for conversations that have to leave the cache."""
+    def __init__(self, backend: Backend, *, parking: int = 0, spare: int = 0) -> None:
+        """parking: bytes of main memory for conversations that have to leave the cache. spare: sequences that get no
+        slot, as drafts that branch need them.
+        """
         self._backend = backend
         self.cells = Cells(backend.capabilities.n_ctx)
-        self.slots = [Slot(backend, seq, self.cells) for seq in range(backend.capabilities.n_seq_max)]
+        slots = max(1, backend.capabilities.n_seq_max - spare)
+        self.slots = [Slot(backend, seq, self.cells) for seq in range(slots)]
+        self.spare = range(slots, backend.capabilities.n_seq_max)
         self.lot = ParkingLot(parking)
         self._clock = 0
 

@@ -1,4 +1,4 @@
-"""llama.cpp as a backend. The only file that imports llama_cpp; every return code is looked at."""
+"""llama.cpp as a backend. Only this file and `llama_batch` import llama_cpp; every return code is looked at."""
 
 import ctypes
 import os
@@ -12,8 +12,10 @@ import numpy as np
 from llama_cpp._ggml import libggml
 from numpy.typing import NDArray
 
-from paceline.engine.backend import Capabilities, DecodeAborted, Logits, Span, State
+from paceline.engine.backend import Capabilities, DecodeAborted, Hidden, Logits, Span, State
+from paceline.engine.llama_batch import LlamaBatch, output_rows
 from paceline.engine.readers import Readers
+from paceline.engine.tree import branches, leaves
 from paceline.engine.vocabulary import FimTokens, Vocabulary
 from paceline.errors import EngineError, ModelError, ResourceError
 from paceline.plan import Device, LoadOptions
@@ -140,8 +142,10 @@ class LlamaBackend:
             n_batch=llama.llama_n_batch(self._context),
             n_seq_max=n_seq_max,
             partial_removal=not (llama.llama_model_is_recurrent(handle) or llama.llama_model_is_hybrid(handle)),
+            n_embd=llama.llama_model_n_embd(handle),
         )
-        self._batch = _Batch(self._capabilities.n_batch)
+        self._batch = LlamaBatch(self._capabilities.n_batch)
+        self._hidden: Hidden | None = None
         self._n_vocab = llama.llama_vocab_n_tokens(llama.llama_model_get_vocab(handle))
         # llama.cpp polls the callback from the computing thread. A Python function would have to wait for the GIL each
         # time; strlen of a one-byte string is a C function that says whether that byte is set.
@@ -165,6 +169,7 @@ class LlamaBackend:
         params.n_batch = params.n_ubatch = min(options.n_batch, options.n_ctx)
         params.n_seq_max = n_seq_max
         params.kv_unified = True
+        params.pooling_type = llama.LLAMA_POOLING_TYPE_NONE  # hidden states come token by token
         params.n_threads = params.n_threads_batch = options.n_threads
         params.type_k = params.type_v = KV_TYPES[options.kv_type]
         params.flash_attn_type = (
@@ -196,7 +201,7 @@ class LlamaBackend:
         """What it can do."""
         return self._capabilities
 
-    def decode(self, spans: Sequence[Span]) -> Logits:
+    def decode(self, spans: Sequence[Span], *, hidden: bool = False) -> Logits:
         """llama_decode of the spans; rows of logits as a view. Raises DecodeAborted, EngineError.
 
         After either, a model that cannot drop its tail has lost the sequences of the spans.
@@ -206,22 +211,68 @@ class LlamaBackend:
             held = self._held(span.seq)
             if span.start != held:
                 raise EngineError(f"position {span.start} after {held} tokens of sequence {span.seq}")
+        self._hidden = None
+        self._branch_off(spans)
+        llama.llama_set_embeddings(self._context, hidden)
         code = llama.llama_decode(self._context, self._batch.struct)
         if code == 0:
-            if not outputs:
-                llama.llama_synchronize(self._context)
-                return np.empty((0, self._n_vocab), np.float32)
-            pointer = llama.llama_get_logits(self._context)  # waits for the computation
-            if not pointer:
-                raise EngineError("llama.cpp computed no logits")
-            return np.ctypeslib.as_array(pointer, (outputs, self._n_vocab))
+            return self._read(spans, outputs, hidden)
         for span in spans:  # micro-batches that were done before the failure are still in the cache
             self.truncate(span.seq, span.start if self._capabilities.partial_removal else 0)
+            self._drop_branches(span)
         if code == 2:
             raise DecodeAborted
         if code == 1:
             raise EngineError("the model's cache has no room for these tokens", "raise engine.context")
         raise EngineError(f"llama_decode failed with code {code}: {_LOG.last()}")
+
+    def _read(self, spans: Sequence[Span], outputs: int, hidden: bool) -> Logits:
+        """The rows of a decode. With hidden states every token has one; those that were not asked for are left out."""
+        if not outputs:
+            llama.llama_synchronize(self._context)
+            return np.empty((0, self._n_vocab), np.float32)
+        rows = sum(len(span.tokens) for span in spans) if hidden else outputs
+        pointer = llama.llama_get_logits(self._context)  # waits for the computation
+        if not pointer:
+            raise EngineError("llama.cpp computed no logits")
+        logits = np.ctypeslib.as_array(pointer, (rows, self._n_vocab))
+        if not hidden:
+            return logits
+        states = llama.llama_get_embeddings(self._context)
+        if not states:
+            raise EngineError("llama.cpp gave no hidden states")
+        wanted = output_rows(spans)
+        self._hidden = np.ctypeslib.as_array(states, (rows, self._capabilities.n_embd))[wanted]
+        return logits if len(wanted) == rows else logits[wanted]
+
+    def hidden_states(self) -> Hidden:
+        """llama_get_embeddings of the last decode's rows. Raises EngineError when it was not asked to keep them."""
+        if self._hidden is None:
+            raise EngineError("the last decode kept no hidden states")
+        return self._hidden
+
+    def keep(self, span: Span, path: Sequence[int]) -> None:
+        """Cut a tree to one path: llama_memory_seq_rm and, where it ends in another branch, llama_memory_seq_cp."""
+        root = span.start + len(span.tokens) - len(span.parents)
+        branch = branches(span.parents)[path[-1]][0] if path else 0
+        if branch == 0:
+            self.truncate(span.seq, root + len(path))
+        else:
+            self.truncate(span.seq, root)
+            source = span.spare[branch - 1]
+            llama.llama_memory_seq_cp(self._memory, source, span.seq, root, root + len(path))
+        self._drop_branches(span)
+
+    def _branch_off(self, spans: Sequence[Span]) -> None:
+        """Each branch beyond the first begins as a copy of its span's sequence: only the table of cells is written."""
+        for span in spans:
+            for seq in span.spare[: len(leaves(span.parents)) - 1] if span.parents else ():
+                self.truncate(seq, 0)
+                llama.llama_memory_seq_cp(self._memory, span.seq, seq, -1, -1)
+
+    def _drop_branches(self, span: Span) -> None:
+        for seq in span.spare[: len(leaves(span.parents)) - 1] if span.parents else ():
+            self.truncate(seq, 0)
 
     def _held(self, seq: int) -> int:
         """Tokens of a sequence in the cache (llama_memory_seq_pos_max). Raises EngineError: no such sequence."""
@@ -268,55 +319,6 @@ class LlamaBackend:
 
 def _pointer(buffer: NDArray[np.uint8]) -> Any:  # noqa: ANN401 - a pointer
     return buffer.ctypes.data_as(ctypes.POINTER(ctypes.c_uint8))
-
-
-class _Batch:
-    """A llama_batch over arrays of our own, filled through NumPy instead of element by element."""
-
-    def __init__(self, size: int) -> None:
-        self._token = np.zeros(size, np.int32)
-        self._pos = np.zeros(size, np.int32)
-        self._n_seq = np.ones(size, np.int32)
-        self._seq = np.zeros(size, np.int32)
-        self._outputs = np.zeros(size, np.int8)
-        step, base = self._seq.itemsize, self._seq.ctypes.data
-        self._seq_pointers = np.array([base + step * i for i in range(size)], np.uintp)
-        self.struct = llama.llama_batch(
-            n_tokens=0,
-            token=self._token.ctypes.data_as(ctypes.POINTER(ctypes.c_int32)),
-            embd=None,
-            pos=self._pos.ctypes.data_as(ctypes.POINTER(ctypes.c_int32)),
-            n_seq_id=self._n_seq.ctypes.data_as(ctypes.POINTER(ctypes.c_int32)),
-            seq_id=self._seq_pointers.ctypes.data_as(ctypes.POINTER(ctypes.POINTER(ctypes.c_int32))),
-            logits=self._outputs.ctypes.data_as(ctypes.POINTER(ctypes.c_int8)),
-        )
-
-    def fill(self, spans: Sequence[Span], n_vocab: int) -> int:
-        """Write the spans; how many rows of logits they ask for. Raises EngineError."""
-        at = outputs = 0
-        for span in spans:
-            n = len(span.tokens)
-            if n == 0 or at + n > len(self._token):
-                raise EngineError(f"a batch of {at + n} tokens where 1 to {len(self._token)} fit")
-            if not 0 <= span.outputs <= n:
-                raise EngineError(f"{span.outputs} rows of logits for {n} tokens")
-            try:
-                self._token[at : at + n] = span.tokens
-            except OverflowError:
-                raise EngineError(f"a token outside the vocabulary of {n_vocab}") from None
-            self._pos[at : at + n] = np.arange(span.start, span.start + n)
-            self._seq[at : at + n] = span.seq
-            self._outputs[at : at + n] = 0
-            self._outputs[at + n - span.outputs : at + n] = 1
-            at += n
-            outputs += span.outputs
-        if not at:
-            raise EngineError("a batch of no tokens")
-        ids = self._token[:at]
-        if ids.min() < 0 or ids.max() >= n_vocab:
-            raise EngineError(f"a token outside the vocabulary of {n_vocab}")
-        self.struct.n_tokens = at
-        return outputs
 
 
 def read_vocabulary(path: Path) -> Vocabulary:

@@ -79,13 +79,25 @@ class Distribution:
         """The token that this seed draws at this position: argmax(log p + Gumbel noise)."""
         if len(self.ids) == 1:
             return int(self.ids[0])
+        return int(self.ids[int(np.argmax(self.scores(seed, position, stream)))])
+
+    def likeliest(self, n: int, seed: int, position: int, stream: int = 0) -> list[int]:
+        """The token that this seed draws, then those it would draw if the ones before were not there; at most n."""
+        order = np.argsort(-self.scores(seed, position, stream), kind="stable")
+        return [int(token) for token in self.ids[order[:n]]]
+
+    def scores(self, seed: int, position: int, stream: int = 0) -> NDArray[np.float64]:
+        """Log p + Gumbel noise of each id."""
         with np.errstate(divide="ignore"):
-            scores = np.log(self.probabilities) + gumbel(seed, position, self.ids, stream)
-        return int(self.ids[int(np.argmax(scores))])
+            return np.log(self.probabilities) + gumbel(seed, position, self.ids, stream)
 
 
 class Constraint(Protocol):
     """Which tokens may come next. Advanced token by token; copied to look ahead along a draft."""
+
+    def copy(self) -> "Constraint":
+        """An independent one in the same state."""
+        ...
 
     def allowed(self) -> Ids | None:
         """Ids that may come next, or None: any."""
@@ -94,6 +106,31 @@ class Constraint(Protocol):
     def advance(self, token: int) -> None:
         """A token was chosen."""
         ...
+
+
+def tied(
+    logits: NDArray[np.float32],
+    settings: SamplerSettings,
+    within: float,
+    position: int,
+    recent: Sequence[int] = (),
+    allowed: Ids | None = None,
+) -> bool:
+    """Whether logits that differ by less than `within` could have led to another token at this position.
+
+    Greedy: the two highest, after bias, penalties and mask, are that near to each other. Otherwise the same of
+    log p + noise, of which the highest is drawn; a difference in logits counts there divided by the temperature.
+    """
+    if not settings.greedy:
+        found = distribution(logits, settings, recent, allowed)
+        scores = found.scores(settings.seed, position)
+        return int(np.count_nonzero(scores > scores.max() - within / settings.temperature)) > 1
+    if settings.logit_bias:
+        logits = biased(logits, settings.biases)
+    if len(recent) and settings.looks_back:
+        logits = penalised(logits, recent, settings)
+    values = logits if allowed is None else logits[allowed]
+    return int(np.count_nonzero(values > values.max() - np.float32(within))) > 1
 
 
 def distribution(

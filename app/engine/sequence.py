@@ -6,13 +6,12 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from paceline.config import Speculation
-from paceline.engine.controller import Pilot
 from paceline.engine.drafters import Drafter
 from paceline.engine.kv import Slot
-from paceline.engine.sampler import Constraint, Distribution, SamplerSettings, distribution
+from paceline.engine.pilot import Pilot
+from paceline.engine.sampler import Constraint, Ids, SamplerSettings
 from paceline.engine.stats import Stats
 from paceline.engine.vocabulary import Vocabulary
 from paceline.text import StopStrings, Utf8Stream
@@ -39,6 +38,10 @@ class Request:
     logprobs: int | None = None  # with each token comes its log-probability and so many of the likeliest others
     prompt_seconds: float | None = None  # reading the prompt may take so long; then the answer is empty
     predict_seconds: float | None = None  # and so long from the first token to the end of a line
+    original: Sequence[int] = ()  # the text that the answer reproduces with changes, where that is known
+    references: Sequence[tuple[str, Sequence[int]]] = ()  # (name, tokens) of texts that the answer may quote
+    strict: bool = False  # near-ties are decided by a decode of one token, as plain decoding would
+    tell_drafts: bool = False  # each Delta says who drafted it
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,7 @@ class Delta:
     """More text: whole characters, nothing that may yet turn out to be a stop string."""
 
     text: str
+    drafter: str = ""  # who drafted it, where that was asked for; "": the target chose it by itself
 
 
 @dataclass(frozen=True)
@@ -110,6 +114,7 @@ class Generation:
         self.rank = RANKS[self.request.priority]
         self._utf8 = Utf8Stream()
         self._stops = StopStrings(self.request.stop)
+        self._drafter = ""
         self._lines = False  # a line has ended since the first token
 
     @property
@@ -142,25 +147,47 @@ class Generation:
     @property
     def draft_limit(self) -> int:
         """Drafted tokens that can be of use: within the context and the tokens still wanted."""
-        if self.request.constraint is not None and self.request.constraint.allowed() is not None:
-            return 0  # a constraint holds for a few tokens only (a word being typed); not worth looking ahead for
         wanted = self.request.max_tokens - self.produced - 1
         room = self.n_ctx - len(self.tokens)
-        return max(0, min(wanted, room, room if self.request.draft_length is None else self.request.draft_length))
+        return max(0, min(wanted, room))
 
-    def distribution(self, row: NDArray[np.float32], drafted: Sequence[int]) -> Distribution:
-        """The target's final distribution for what follows the tokens and these drafted ones."""
-        settings, constraint = self.request.sampler, self.request.constraint
-        recent: list[int] = []
-        if settings.looks_back:
-            window = settings.repetition_window
-            recent = (self.tokens[-window:] + list(drafted))[-window:]
-        return distribution(row, settings, recent, None if constraint is None else constraint.allowed())
+    def recent(self, drafted: Sequence[int]) -> list[int]:
+        """The tokens that penalties look at, where these were drafted behind the committed ones."""
+        settings = self.request.sampler
+        window = settings.repetition_window
+        return (self.tokens[-window:] + list(drafted))[-window:] if settings.looks_back else []
 
-    def commit(self, tokens: Sequence[int]) -> list[int]:
-        """Take the tokens up to the first that ends the answer; emit their text. The tokens that were taken."""
+    def viable(self, tokens: Sequence[int]) -> int:
+        """How many of these drafted tokens the request's constraint lets follow each other."""
+        constraint = self.request.constraint
+        if constraint is None or constraint.allowed() is None:
+            return len(tokens)
+        ahead = constraint.copy()
+        for i, token in enumerate(tokens):
+            allowed = ahead.allowed()
+            if allowed is not None and not _holds(allowed, token):
+                return i
+            ahead.advance(token)
+        return len(tokens)
+
+    @property
+    def watching(self) -> list[Drafter]:
+        """Drafters that want to see what a round showed."""
+        return [drafter for drafter in self.drafters if type(drafter).see is not Drafter.see]
+
+    @property
+    def needs_hidden(self) -> bool:
+        """Whether one of its drafters looks at the target's hidden states."""
+        return any(drafter.needs_hidden for drafter in self.drafters)
+
+    def commit(self, tokens: Sequence[int], drafters: Sequence[str] = ()) -> list[int]:
+        """Take the tokens up to the first that ends the answer; emit their text. The tokens that were taken.
+
+        drafters: who drafted the first of them, each.
+        """
         taken: list[int] = []
-        for token in tokens:
+        for at, token in enumerate(tokens):
+            self._drafter = drafters[at] if at < len(drafters) and self.request.tell_drafts else ""
             taken.append(token)
             self.tokens.append(token)
             if self.request.constraint is not None:
@@ -199,7 +226,7 @@ class Generation:
         text, stopped = self._stops.feed(text)
         if text:
             self._lines = self._lines or "\n" in text
-            self.send(Delta(text))
+            self.send(Delta(text, self._drafter))
             if self.request.until is not None and self.request.until(text):
                 return True
         return stopped
@@ -209,5 +236,11 @@ class Generation:
             rest, stopped = self._stops.feed(self._utf8.flush())
             rest += "" if stopped else self._stops.flush()
             if rest:
-                self.send(Delta(rest))
+                self.send(Delta(rest, self._drafter))
         self.finished = reason
+
+
+def _holds(allowed: Ids, token: int) -> bool:
+    """Whether the rising ids have this one."""
+    at = int(np.searchsorted(allowed, token))
+    return at < len(allowed) and int(allowed[at]) == token

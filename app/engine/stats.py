@@ -1,6 +1,7 @@
 """What a request did and how long it took: the numbers a person can see."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,16 +15,17 @@ class DrafterStats:
     drafted: int = 0
     accepted: int = 0
     rounds: int = 0
-    proposed_at: Counter[int] = field(default_factory=Counter)  # by position in the draft
+    milliseconds: float = 0.0  # spent on making drafts
+    proposed_at: Counter[int] = field(default_factory=Counter)  # by position in the draft, the first is 0
     accepted_at: Counter[int] = field(default_factory=Counter)
 
-    def note(self, drafted: int, accepted: int) -> None:
-        """A draft of this many tokens had so many accepted."""
+    def note(self, drafted: Sequence[int], accepted: Sequence[int]) -> None:
+        """A draft had tokens at these positions, several at one where it branched, and these were accepted."""
         self.rounds += 1
-        self.drafted += drafted
-        self.accepted += accepted
-        self.proposed_at.update(range(drafted))
-        self.accepted_at.update(range(accepted))
+        self.drafted += len(drafted)
+        self.accepted += len(accepted)
+        self.proposed_at.update(drafted)
+        self.accepted_at.update(accepted)
 
     def acceptance_by_position(self, positions: int = 16) -> list[float]:
         """Share of drafts' first, second, ... tokens that were accepted."""
@@ -47,6 +49,7 @@ class Stats:
     plain_rounds: int = 0  # rounds without a draft, and what they took
     plain_ms: float = 0.0
     usual_plain_ms: float = 0.0  # what a token costs on this machine without drafts, by the cost model
+    strict_ties: int = 0  # near-ties that were decided again by a decode of one token
     shared_rounds: int = 0  # steps in which others had a part: their time is not this request's alone
     context_full: bool = False  # this is why the answer ended
     drafters: dict[str, DrafterStats] = field(default_factory=dict)
@@ -115,6 +118,7 @@ class Stats:
             "verifying_ms": round(self.verifying_ms, 3),
             "sampling_ms": round(self.sampling_ms, 3),
             "wasted_n": self.drafted - self.accepted,
+            "strict_n": self.strict_ties,
             "speed_up": None if self.speed_up is None else round(self.speed_up, 3),
             "drafters": {
                 name: {
@@ -122,6 +126,7 @@ class Stats:
                     "draft_n": each.drafted,
                     "draft_n_accepted": each.accepted,
                     "acceptance_by_position": each.acceptance_by_position(),
+                    "drafting_ms": round(each.milliseconds, 3),
                 }
                 for name, each in self.drafters.items()
             },

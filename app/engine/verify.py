@@ -1,15 +1,19 @@
 """The acceptance rules: which drafted tokens stand, and what comes after them.
 
-Speculative sampling (Leviathan, Kalman and Matias 2023, algorithm 1; Chen et al. 2023). With p the target's final
-distribution at a position and q the draft's, both after temperature, filters, penalties and masks:
+Speculative sampling (Leviathan, Kalman and Matias 2023, algorithm 1; Chen et al. 2023) and, where a draft branches, its
+extension to several candidates (SpecInfer, Miao et al. 2024, multi-step speculative sampling). With p the target's
+final distribution at a position, after temperature, filters, penalties and masks, and x1, x2, ... the candidates there,
+each drawn from its q given those before it:
 
-    accept x ~ q with probability min(1, p(x) / q(x));
-    at the first rejection draw from normalised max(0, p - q), and stop;
-    when every token stands, draw one more from p.
+    accept xi with probability min(1, p(xi) / qi(xi));
+    otherwise replace p by normalised max(0, p - qi) and go on to the next candidate;
+    when none is accepted draw from what p has become, and stop;
+    when a path is accepted to its end, draw one more from p.
 
-What comes out has distribution p, whatever q is. A deterministic drafter has q(x) = 1: x is accepted with probability
-p(x) and otherwise the token is drawn from p without x. That is the same as drawing y ~ p and accepting when y = x, and
-in this form the outcome does not depend on the draft at all: only on seed and position.
+What comes out has distribution p, whatever the q are. A deterministic candidate has q(x) = 1: x is accepted with
+probability p(x), and otherwise p goes on without x. For all deterministic candidates of a position together that is
+the same as drawing y ~ p and accepting the one that equals y. In this form the outcome does not depend on the draft at
+all: only on seed and position.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,15 +23,17 @@ import numpy as np
 
 from paceline.engine.noise import uniform
 from paceline.engine.sampler import Distribution
+from paceline.engine.tree import ROOT, Parents, children
 
 CHOICE, ACCEPTANCE, RESIDUAL = 0, 1, 2  # streams of randomness that must not meet
+SIBLING = 16  # from one candidate's stream to that of the next at the same position
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The first `accepted` drafted tokens stand and `token` follows them."""
+    """The drafted tokens on `path` (indices, from the first on) stand, and `token` follows them."""
 
-    accepted: int
+    path: Sequence[int]
     token: int
 
 
@@ -49,25 +55,44 @@ def residual(p: Distribution, q: Distribution) -> Distribution:
 
 
 def verify(
-    draft: Sequence[int],
-    drawn_from: Sequence[Distribution] | None,
-    target: Callable[[int], Distribution],
+    tokens: Sequence[int],
+    tree: Parents,
+    drawn_from: Sequence[Distribution | None],
+    target: Callable[[Sequence[int]], Distribution],
     seed: int,
     position: int,
 ) -> Verdict:
     """Decide over a draft.
 
-    `drawn_from`: the distributions the draft was drawn from, None for a deterministic drafter. `target(i)`: the
-    target's final distribution after the first i drafted tokens, asked for only as far as needed. `position`: index in
-    the sequence of the first drafted token.
+    `tree`: the parents of the tokens (engine.tree). `drawn_from[i]`: what token i was drawn from given its elder
+    siblings, None where it was not drawn. `target(path)`: the target's final distribution behind the drafted tokens on
+    this path, asked for only as far as needed. `position`: index in the sequence of the first drafted token.
     """
-    for i, token in enumerate(draft):
-        p = target(i)
-        if drawn_from is None:
-            choice = p.choose(seed, position + i, CHOICE)
-            if choice != token:
-                return Verdict(i, choice)
-            continue
-        if uniform(seed, position + i, ACCEPTANCE) >= acceptance(p, drawn_from[i], token):
-            return Verdict(i, residual(p, drawn_from[i]).choose(seed, position + i, RESIDUAL))
-    return Verdict(len(draft), target(len(draft)).choose(seed, position + len(draft), CHOICE))
+    after, path = children(tree), list[int]()
+    while True:
+        here, at = after.get(path[-1] if path else ROOT, []), position + len(path)
+        accepted, token = choose_among(here, tokens, drawn_from, target(path), seed, at)
+        if accepted is None:
+            return Verdict(path, token)
+        path.append(accepted)
+
+
+def choose_among(
+    candidates: Sequence[int],
+    tokens: Sequence[int],
+    drawn_from: Sequence[Distribution | None],
+    p: Distribution,
+    seed: int,
+    position: int,
+) -> tuple[int | None, int]:
+    """(accepted candidate or None, the token at this position): one step of the rule."""
+    drawn = [node for node in candidates if drawn_from[node] is not None]
+    for number, node in enumerate(drawn):
+        q = drawn_from[node]
+        assert q is not None, "only drawn candidates are looked at"
+        if uniform(seed, position, ACCEPTANCE + SIBLING * number) < acceptance(p, q, tokens[node]):
+            return node, tokens[node]
+        p = residual(p, q)
+    token = p.choose(seed, position, RESIDUAL if drawn else CHOICE)
+    fixed = (node for node in candidates if drawn_from[node] is None and tokens[node] == token)
+    return next(fixed, None), token

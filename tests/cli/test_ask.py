@@ -17,9 +17,9 @@ THEIR_TIMINGS = {
 }  # fmt: skip
 OUR_TIMINGS = {
     "rounds", "mean_accepted_length", "drafting_ms", "verifying_ms", "sampling_ms", "wasted_n", "speed_up",
-    "drafters", "notes", "queued_ms",
+    "drafters", "notes", "queued_ms", "strict_n",
 }  # fmt: skip
-SPECULATION = ("auto", "off", "ngram", "draft")
+SPECULATION = ("auto", "off", "ngram", "draft", "lookahead")
 EVERYTHING = "[sampling]\ntop_k = 0\ntop_p = 1.0"  # at a high temperature: every byte there is
 STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
@@ -280,7 +280,7 @@ def test_without_a_question_there_is_no_answer(paceline, words):
 
 
 @pytest.mark.parametrize(
-    ("count", "speculation"), [(1, "auto"), (2, "draft"), (23, "draft"), (23, "ngram"), (9, "off")]
+    ("count", "speculation"), [(1, "auto"), (2, "draft"), (23, "draft"), (23, "ngram"), (23, "lookahead"), (9, "off")]
 )
 def test_max_tokens_is_exact(paceline, count, speculation):
     answer = paceline.call("ask", "Why?", "--max-tokens", count, "--speculation", speculation, "--json").data
@@ -294,6 +294,12 @@ def test_a_seed_gives_the_same_answer_whoever_drafts(paceline):
     assert {each["text"] for each in [*first, again]} == {again["text"]}
     assert first[3]["timings"]["draft_n"] > 0 == first[1]["timings"]["draft_n"]
     assert paceline.call(*words, "--seed", 6).data["text"] != again["text"]
+
+
+def test_a_strict_answer_is_the_plain_one_whoever_drafts(paceline):
+    words = ("ask", "Why?", "--max-tokens", 80, "--strict", "--speculation")
+    plain = paceline.call("ask", "Why?", "--max-tokens", 80, "--speculation", "off").out
+    assert {paceline.call(*words, each).out for each in SPECULATION} == {plain}
 
 
 def test_without_a_seed_answers_differ(paceline):

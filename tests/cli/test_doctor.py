@@ -120,8 +120,16 @@ def test_a_damaged_file_is_a_problem_and_is_not_loaded(home, role, damage):
     assert found[role]["verdict"] == "problem" and str(path) in found[role]["found"] and "self-test" not in found
 
 
-def test_a_draft_with_other_tokens_is_a_problem(home):
+def test_a_draft_with_other_tokens_is_used_through_text(home):
     home.tiny_pair(token_changes={SPARE: "elsewhere"})
+    home.choose()
+    found = examine(home)
+    assert found["pair"]["verdict"] == "ok"
+    assert "through text" in found["pair"]["found"] and "elsewhere" in found["pair"]["found"]
+
+
+def test_a_draft_that_cannot_write_every_text_is_a_problem(home):
+    home.tiny_pair(token_changes={0xF0: "elsewhere"})
     home.choose()
     found = examine(home)
     assert found["pair"]["verdict"] == "problem" and "elsewhere" in found["pair"]["found"]

@@ -242,8 +242,13 @@ def test_a_file_that_is_no_model_is_refused_before_anything_is_remembered(home, 
     assert ended.failed(ExitCode.MODEL) and reason in ended.err and home.settings.read_text() == ONE_THREAD
 
 
-def test_a_draft_with_other_tokens_is_refused_with_the_token(home):
+def test_a_draft_with_other_tokens_is_taken(home):
     home.tiny_pair(token_changes={SPARE: "elsewhere"})
+    assert home.run("setup", "--pair", "tiny").code == 0
+
+
+def test_a_draft_that_cannot_write_every_text_is_refused_with_the_token(home):
+    home.tiny_pair(token_changes={0xF0: "elsewhere"})
     ended = home.run("setup", "--pair", "tiny")
     assert ended.failed(ExitCode.MODEL) and "'elsewhere'" in ended.err and "models.draft" in ended.err
     assert home.settings.read_text() == ONE_THREAD

@@ -51,7 +51,7 @@ def both(line, *words, stdin=b""):
     return tuple(replace(each, err=re.sub("measuring what.*\n", "", each.err)) for each in (daemon, alone))
 
 
-@pytest.mark.parametrize("speculation", ["auto", "off", "ngram", "draft"])
+@pytest.mark.parametrize("speculation", ["auto", "off", "ngram", "draft", "lookahead"])
 def test_an_answer_is_the_same(shared, speculation):
     words = ("ask", "What", "now?", "--max-tokens", 60, "--speculation", speculation)
     daemon, alone = both(shared, *words)
@@ -193,7 +193,7 @@ def interrupted(line, *words, alone=False):
     """What a long answer says that Ctrl-C ended after its first words."""
     alone = ["--no-daemon"] if alone else []
     with line.start(LONG[0], *alone, *LONG[1:], *words) as running:
-        first = running.stdout.read(1)
+        first = running.stdout.read(40)  # of several rounds
         running.send_signal(signal.SIGINT)
         out, err = running.communicate(timeout=SECONDS)
     assert running.returncode == 130, err

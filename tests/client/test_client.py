@@ -11,6 +11,7 @@ import pytest
 
 from paceline.client import async_client
 from paceline.client.async_client import AsyncClient
+from paceline.client.calls import KEPT
 from paceline.client.cancel import Cancel
 from paceline.client.client import Client, connect
 from paceline.client.events import (
@@ -253,6 +254,49 @@ def test_what_is_asked_for_goes_before_the_configuration(api, client):
         "response_format": {"type": "json_object"},
     }  # fmt: skip
     assert {key: sent[key] for key in expected} == expected
+
+
+def test_near_ties_are_decided_as_the_configuration_says_unless_the_request_does(api, launch):
+    api.chat(chat_answer("x"))
+    for strict in (False, True):
+        speaking = Blocking(Local(Config(engine=EngineConfig(strict=strict)), launch, lambda text: None))
+        for asked in (None, False, True):
+            speaking.events(options=Options(strict=asked))
+    assert [seen.body["strict"] for seen in api.requests] == [False, False, True, True, False, True]
+
+
+def test_who_drafted_a_piece_of_text_is_told_where_that_was_asked_for(api, client):
+    api.chat(Reply([chat_chunk("a", drafter="ngram"), chat_chunk("b"), *chat_answer("c").pieces]))
+    *pieces, _ = client.events(options=Options(tell_drafts=True))
+    assert pieces == [Text("a", "ngram"), Text("b"), Text("c")]
+    client.events()
+    assert [seen.body.get("tell_drafts") for seen in api.requests] == [True, None]
+
+
+def test_the_drafter_is_read_on_every_route():
+    chunks = [
+        {"choices": [{"index": 0, "text": "a", "drafter": "draft"}]},
+        {"content": "b", "stop": False, "drafter": "edit"},
+        {"content": "c", "stop": False},
+    ]
+    assert list(Reader("x").feed(b"".join(map(data, chunks)))) == [Text("a", "draft"), Text("b", "edit"), Text("c")]
+
+
+def test_texts_that_the_answer_may_repeat_go_along(api, client):
+    api.chat(chat_answer("x"))
+    client.events(options=Options(original="caf\udce9", references=[Extra("a.py", "a"), Extra("b.py", "b")]))
+    client.events()
+    known, unknown = (seen.body for seen in api.requests)
+    assert known["prediction"] == {"type": "content", "content": "caf\ufffd"}
+    assert known["references"] == [{"filename": "a.py", "text": "a"}, {"filename": "b.py", "text": "b"}]
+    assert not {"prediction", "references"} & set(unknown)
+
+
+def test_of_a_text_that_no_context_holds_only_the_beginning_goes_along(api, client):
+    api.chat(chat_answer("x"))
+    client.events(options=Options(original="ab" * KEPT, references=[Extra("a.py", "cd" * KEPT)]))
+    sent = api.requests[0].body
+    assert len(sent["prediction"]["content"]) == len(sent["references"][0]["text"]) == KEPT
 
 
 def test_half_characters_are_sent_as_replacements(api, client):

@@ -8,7 +8,7 @@ import pytest
 
 from paceline.client.cancel import Cancel
 from paceline.client.client import Client, connect
-from paceline.client.events import AS_CONFIGURED, End, Message, Options, Text, Usage
+from paceline.client.events import AS_CONFIGURED, End, Extra, Message, Options, Text, Usage
 from paceline.client.remote import Remote, on_this_machine
 from paceline.config import Config, EngineConfig
 from paceline.errors import (
@@ -36,6 +36,10 @@ WHY = [Message("user", "Why?")]
 KEY = "sk-very-secret"
 CODE = "def ring(a, b):\n    ret"
 STANDARD = {"messages", "model", "stream", "stream_options", "max_tokens", "temperature", "top_p"}
+OURS = Options(
+    speculation="draft", draft_length=4, priority="background", supersedes="a", strict=True, tell_drafts=True,
+    original="x = 1", references=[Extra("b.py", "y = 2")],
+)  # fmt: skip
 QWEN = "Qwen/Qwen2.5-Coder-7B"
 
 
@@ -64,7 +68,7 @@ def answer(client, options=AS_CONFIGURED):
 
 def test_a_plain_server_is_asked_nothing_but_the_standards_fields(api):
     api.chat(chat_answer("x"))
-    assert answer(client_of(api), Options(speculation="draft", priority="background", supersedes="a")) == "x"
+    assert answer(client_of(api), OURS) == "x"
     (sent,) = api.of("/v1/chat/completions")
     assert set(sent.body) == STANDARD
     assert sent.body["model"] == "big"
@@ -74,7 +78,7 @@ def test_a_plain_server_is_asked_nothing_but_the_standards_fields(api):
 
 def test_a_llama_cpp_server_is_asked_for_its_own_fields_too(api):
     llama_server(api).chat(chat_answer("x"))
-    answer(client_of(api))
+    answer(client_of(api), OURS)
     (sent,) = api.of("/v1/chat/completions")
     own = {"top_k", "min_p", "repeat_penalty", "repeat_last_n", "return_progress"}
     assert set(sent.body) == STANDARD | own
@@ -320,12 +324,12 @@ def test_a_long_message_of_a_stranger_is_cut(api):
 
 def test_a_llama_cpp_server_fills_in_by_its_own_route(api):
     llama_server(api).answer("/infill", infill_answer("urn a + b)"))
-    done = client_of(api).complete(CODE, ")\n", Options(single_line=True))
+    done = client_of(api).complete(CODE, ")\n", Options(single_line=True, strict=True))
     assert (done.text, done.usage) == ("urn a + b", Usage(20, 5, 8))
     sent = api.of("/infill")[0].body
     assert (sent["input_prefix"], sent["prompt"], sent["input_suffix"]) == ("def ring(a, b):\n", "    ret", ")\n")
     assert sent["stop"] == ["\n"]
-    assert not {"single_line", "speculation", "prefix_tokens"} & set(sent)
+    assert not {"single_line", "speculation", "strict", "prefix_tokens"} & set(sent)
 
 
 def test_where_nothing_is_typed_a_single_line_may_begin_after_a_newline(api):

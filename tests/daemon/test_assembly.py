@@ -11,8 +11,11 @@ import pytest
 
 from paceline.config import Config, EngineConfig, ModelsConfig
 from paceline.daemon import assembly, selection
+from paceline.engine.acceptance import AcceptanceTable
 from paceline.engine.backend import DecodeAborted
 from paceline.engine.costs import CostCurve
+from paceline.engine.engine import Limits
+from paceline.engine.pair import Fit
 from paceline.engine.sampler import SamplerSettings
 from paceline.engine.sequence import Finished, Request
 from paceline.errors import ConfigError, ModelError, ResourceError
@@ -51,8 +54,8 @@ def measured(monkeypatch):
 
 @pytest.fixture
 def compared(monkeypatch):
-    counted = Counted(assembly.compare)
-    monkeypatch.setattr(assembly, "compare", counted)
+    counted = Counted(assembly.fit)
+    monkeypatch.setattr(assembly, "fit", counted)
     return counted
 
 
@@ -164,7 +167,7 @@ def test_an_interrupted_measurement_leaves_nothing_behind(tiny, monkeypatch):
 def test_the_vocabularies_of_a_pair_are_compared_once(tiny, load, compared):
     load(tiny.target, tiny.draft)
     load(tiny.target, tiny.draft)
-    assert assembly.vocabulary_fault(tiny.target, tiny.draft) == ""
+    assert assembly.pair_fit(tiny.target, tiny.draft) == Fit()
     assert compared.calls == 1
 
 
@@ -183,7 +186,7 @@ def test_a_draft_that_fits_drafts(tiny, load):
     assert answer(engine, speculation="draft").stats.drafter("draft").accepted > 0
 
 
-@pytest.mark.parametrize("speculation", ["off", "ngram"])
+@pytest.mark.parametrize("speculation", ["off", "ngram", "lookahead"])
 def test_a_draft_that_is_not_wanted_is_neither_compared_nor_loaded(tiny, load, compared, measured, speculation):
     engine, _ = load(tiny.target, tiny.foreign, speculation=speculation)
     assert (engine.draft, compared.calls, measured.calls) == (None, 0, 1)
@@ -199,6 +202,26 @@ def test_a_draft_that_does_not_fit_is_left_out_and_the_reason_said_each_time(tin
         assert answer(engine).stats.predicted_tokens == 30
     assert compared.calls == 1
     assert "'other' in the draft" in assembly.vocabulary_fault(tiny.target, tiny.foreign)
+
+
+def test_a_draft_with_other_tokens_drafts_through_text_and_says_so(tiny, load, compared):
+    plain, _ = load(tiny.target, None)
+    for _ in range(2):
+        engine, said = load(tiny.target, tiny.other_tokens)
+        (line,) = [line for line in said if "through text" in line]
+        assert "other-tokens.gguf has other tokens than target.gguf" in line
+        assert "'other' in the draft" in line
+        assert engine.draft.universal
+        got = answer(engine, speculation="draft")
+        assert got.tokens == answer(plain).tokens
+        assert got.stats.drafter("draft").accepted > 0
+    assert compared.calls == 1
+    assert assembly.vocabulary_fault(tiny.target, tiny.other_tokens) == ""
+
+
+def test_the_target_has_spare_sequences_for_drafts_that_branch(tiny, load):
+    engine, _ = load(tiny.target, None)
+    assert engine.target.capabilities.n_seq_max == 1 + Limits().branches
 
 
 def test_a_draft_that_does_not_fit_is_an_error_when_asked_for(tiny, load):
@@ -322,6 +345,48 @@ def test_a_curve_that_decoding_contradicts_is_doubted(tiny, load, measured):
     _, said = load(tiny.target, None)
     assert measured.calls == 2
     assert said == ["measuring what a decode costs on this machine again, now it is idle"]
+
+
+SLOW = CostCurve((1, 2, 64), (30.0, 31.0, 32.0))
+
+
+def learned(engine):
+    """What the table has beyond its beginnings."""
+    return {key: seen for key, (_, seen) in engine.controller.acceptance.counts.items()}
+
+
+def test_what_is_learned_of_drafts_is_there_in_the_next_run(tiny, load, measured):
+    measured.function = lambda *_, **__: SLOW
+    installed = assembly.inspect(tiny.target, tiny.draft, CONFIG)
+    first, _ = load(tiny.target, tiny.draft)
+    assert learned(first) == {}
+    answer(first, speculation="draft")
+    assembly.review(first, installed)
+    second, _ = load(tiny.target, tiny.draft)
+    assert learned(second).keys() == learned(first).keys() != set()
+    alone, _ = load(tiny.target, None)
+    assert learned(alone) == {}, "of another pair"
+
+
+def test_what_was_learned_wrongly_written_is_learned_anew(tiny, load, measured, folders):
+    measured.function = lambda *_, **__: SLOW
+    installed = assembly.inspect(tiny.target, tiny.draft, CONFIG)
+    first, _ = load(tiny.target, tiny.draft)
+    answer(first, speculation="draft")
+    assembly.review(first, installed)
+    (file,) = folders.glob("acceptance-*")
+    file.write_text('{"accepted": {"draft": {"8": [5, "many"]}}}')
+    second, _ = load(tiny.target, tiny.draft)
+    assert second.controller.acceptance == AcceptanceTable()
+    assert answer(second, speculation="draft").stats.predicted_tokens == 30
+
+
+def test_of_toys_nothing_is_kept(tiny, load, folders):
+    engine, _ = load(tiny.target, tiny.draft)
+    answer(engine, speculation="draft")
+    assert learned(engine)
+    assembly.review(engine, assembly.inspect(tiny.target, tiny.draft, CONFIG))
+    assert not list(folders.glob("acceptance-*"))
 
 
 def test_parked_conversations_get_no_more_than_half_of_what_loading_leaves(tiny):

@@ -1,10 +1,14 @@
 """What the daemon loads: the configured pair for many requests, and who completes."""
 
+import threading
+from dataclasses import replace
+
 import pytest
 
 from paceline.config import CompleteConfig, Config, EngineConfig, ModelsConfig
-from paceline.daemon import loading
+from paceline.daemon import assembly, loading
 from paceline.daemon.service import Overrides, gather
+from paceline.engine.costs import CostCurve
 from paceline.engine.sequence import Delta
 from paceline.errors import ModelError
 from paceline.prompts.chat import Message
@@ -68,13 +72,35 @@ def test_several_requests_run_together(load):
 
 
 def test_a_draft_that_does_not_fit_is_noted_and_refused_by_name(load, tmp_path):
-    foreign = write_tiny_model(tmp_path / "foreign.gguf", token_changes={271: "elsewhere"})
+    foreign = write_tiny_model(tmp_path / "foreign.gguf", token_changes={0xF0: "elsewhere"})
     service = load(draft=foreign)
     assert any("foreign.gguf does not fit" in note for note in service.notes)
     question = [Message("user", "Why?")]
     with pytest.raises(ModelError, match="does not fit"):
         service.chat(question, Overrides(speculation="draft"))
     assert gather(service.chat(question, PLAIN))[0]
+
+
+def test_a_draft_with_other_tokens_drafts_through_text_and_completes_nothing(load, tiny):
+    service = load(draft=tiny.other_tokens, complete=CompleteConfig(model="draft"))
+    assert any("drafts go through text" in note for note in service.notes)
+    assert service.route.model == "target", "its tokens would be taken for the target's"
+    plain = load(draft="none")
+    question = [Message("user", "Why?")]
+    text, end = gather(service.chat(question, replace(PLAIN, speculation="draft")))
+    assert text == gather(plain.chat(question, PLAIN))[0]
+    assert end.stats.drafted > 0
+
+
+def test_a_service_stores_what_it_learned_when_it_ends(load, monkeypatch, tmp_path):
+    monkeypatch.setattr(assembly, "measure", lambda *_, **__: CostCurve((1, 2, 64), (30.0, 31.0, 32.0)))
+    folder = tmp_path / "state" / "paceline" / "measurements"
+    service = load()
+    gather(service.chat([Message("user", "Why?")], replace(PLAIN, max_tokens=40, speculation="draft")))
+    assert not list(folder.glob("acceptance-*"))
+    service.close()
+    assert len(list(folder.glob("acceptance-*"))) == 1
+    assert not any(thread.name == "paceline-learned" for thread in threading.enumerate())
 
 
 def test_a_service_that_was_closed_says_so(load):

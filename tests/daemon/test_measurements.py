@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paceline.daemon.measurements import Measurements
+from paceline.engine.acceptance import AcceptanceTable
 from paceline.engine.costs import CostCurve
+from paceline.engine.pair import Fit
 from paceline.plan import LoadOptions
 
 CURVE = CostCurve((1, 2, 4), (1.0, 1.5, 2.25))
@@ -38,7 +40,8 @@ def draft(tmp_path):
 def test_nothing_is_known_at_first_and_asking_writes_nothing(folder, model, draft):
     nothing = Measurements(folder)
     assert nothing.curve(model, OPTIONS, "build") is None
-    assert nothing.pair_verdict(model, draft) is None
+    assert nothing.fit(model, draft) is None
+    assert nothing.acceptance(model, draft) is None
     assert not folder.exists()
 
 
@@ -102,18 +105,51 @@ def test_a_doubt_is_kept_with_the_curve_and_goes_with_the_next(folder, model):
     assert kept.doubt(model, OPTIONS, "build") == ""
 
 
-@pytest.mark.parametrize("verdict", ["", "token 3 is 'a' in the target and 'b' in the draft"])
-def test_a_verdict_comes_back_as_it_was(folder, model, draft, verdict):
-    Measurements(folder).store_pair_verdict(model, draft, verdict)
-    assert Measurements(folder).pair_verdict(model, draft) == verdict
+@pytest.mark.parametrize("fit", [Fit(), Fit("token 3 is another"), Fit("token 3 is another", "and it cannot write")])
+def test_a_comparison_comes_back_as_it_was(folder, model, draft, fit):
+    Measurements(folder).store_fit(model, draft, fit)
+    assert Measurements(folder).fit(model, draft) == fit
 
 
-def test_a_verdict_is_of_these_two_files_in_these_roles(folder, model, draft):
+def test_a_comparison_is_of_these_two_files_in_these_roles(folder, model, draft):
     kept = Measurements(folder)
-    kept.store_pair_verdict(model, draft, "")
-    assert kept.pair_verdict(draft, model) is None
+    kept.store_fit(model, draft, Fit())
+    assert kept.fit(draft, model) is None
     draft.write_bytes(b"another weight")
-    assert kept.pair_verdict(model, draft) is None
+    assert kept.fit(model, draft) is None
+
+
+LEARNED = AcceptanceTable({("draft", 8): (9.0, 10.0), ("copy", 4): (0.5, 2.0)})
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_what_was_learned_of_drafts_comes_back(folder, model, draft, alone):
+    Measurements(folder).store_acceptance(model, None if alone else draft, LEARNED)
+    assert Measurements(folder).acceptance(model, None if alone else draft) == LEARNED
+
+
+def test_what_was_learned_is_of_this_pair(folder, model, draft):
+    kept = Measurements(folder)
+    kept.store_acceptance(model, draft, LEARNED)
+    assert kept.acceptance(model, None) is None
+    assert kept.acceptance(draft, model) is None
+    os.utime(model, ns=(0, 0))
+    assert kept.acceptance(model, draft) == LEARNED, "the same file fetched again"
+    draft.write_bytes(b"another weight")
+    assert kept.acceptance(model, draft) is None
+
+
+def test_only_its_owner_may_read_what_was_learned(folder, model, draft):
+    Measurements(folder).store_acceptance(model, draft, LEARNED)
+    (file,) = folder.iterdir()
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_nothing_is_learned_of_files_that_are_gone(folder, model, draft):
+    kept = Measurements(folder)
+    draft.unlink()
+    kept.store_acceptance(model, draft, LEARNED)
+    assert kept.acceptance(model, draft) is None
 
 
 BROKEN = [
@@ -142,8 +178,12 @@ BROKEN = [
     b'{"tokens": {"a": 1}, "ms": {"b": 1}}',
     b'{"tokens": [[1]], "ms": [[1.0]]}',
     b'{"tokens": ["one"], "ms": ["two"]}',
-    b'{"verdict": 3}',
-    b'{"verdict": null}',
+    b'{"verdict": ""}',
+    b'{"difference": "", "fault": null}',
+    b'{"difference": 3, "fault": ""}',
+    b'{"fault": ""}',
+    b'{"accepted": null}',
+    b'{"accepted": {"draft": {"8": [2, 1]}}}',
 ]
 
 
@@ -151,15 +191,19 @@ BROKEN = [
 def test_a_broken_file_means_not_measured_and_is_replaced(folder, model, draft, content):
     kept = Measurements(folder)
     kept.store_curve(model, OPTIONS, "build", CURVE)
-    kept.store_pair_verdict(model, draft, "")
+    kept.store_fit(model, draft, Fit())
+    kept.store_acceptance(model, draft, LEARNED)
     for file in folder.iterdir():
         file.write_bytes(content)
     assert kept.curve(model, OPTIONS, "build") is None
-    assert kept.pair_verdict(model, draft) is None
+    assert kept.fit(model, draft) is None
+    assert kept.acceptance(model, draft) is None
     kept.store_curve(model, OPTIONS, "build", CURVE)
-    kept.store_pair_verdict(model, draft, "")
+    kept.store_fit(model, draft, Fit())
+    kept.store_acceptance(model, draft, LEARNED)
     assert kept.curve(model, OPTIONS, "build") == CURVE
-    assert kept.pair_verdict(model, draft) == ""
+    assert kept.fit(model, draft) == Fit()
+    assert kept.acceptance(model, draft) == LEARNED
 
 
 JSON = st.recursive(
@@ -186,9 +230,11 @@ def test_a_folder_that_cannot_be_written_is_no_failure(tmp_path, model, draft):
     (tmp_path / "file").write_text("in the way")
     nowhere = Measurements(tmp_path / "file" / "measurements")
     nowhere.store_curve(model, OPTIONS, "build", CURVE)
-    nowhere.store_pair_verdict(model, draft, "")
+    nowhere.store_fit(model, draft, Fit())
+    nowhere.store_acceptance(model, draft, LEARNED)
     assert nowhere.curve(model, OPTIONS, "build") is None
-    assert nowhere.pair_verdict(model, draft) is None
+    assert nowhere.fit(model, draft) is None
+    assert nowhere.acceptance(model, draft) is None
 
 
 def test_nothing_half_written_is_left_behind(folder, model):

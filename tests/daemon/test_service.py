@@ -10,6 +10,7 @@ from paceline.engine.sequence import Delta, Finished, Prefilled, Request
 from paceline.engine.stats import Stats
 from paceline.errors import ContextOverflowError, InputError, ModelError
 from paceline.prompts.chat import Message
+from paceline.prompts.context import Attachment
 
 QUESTION = [Message("system", "Be brief."), Message("user", "Why?")]
 CODE = "def area(r):\n    ret\n\nprint(area(2))\n"
@@ -66,6 +67,66 @@ def test_completions_have_a_length_of_their_own(service):
     assert ours.complete(CODE, 2, 8).stats.predicted_tokens == 11
     assert ours.complete(CODE, 2, 8, overrides=Overrides(max_tokens=9)).stats.predicted_tokens == 9
     assert asked(ours)[1].stats.predicted_tokens == 7
+
+
+@pytest.mark.parametrize("configured", [False, True])
+@pytest.mark.parametrize("asked", [None, False, True])
+def test_near_ties_are_decided_as_the_request_says_or_else_the_configuration(service, configured, asked):
+    ours = service(engine=EngineConfig(threads=1, context=1024, strict=configured))
+    request = ours.chat(QUESTION, Overrides(max_tokens=1, strict=asked)).request
+    assert request.strict == (configured if asked is None else asked)
+
+
+def test_drafts_are_told_where_that_is_asked_for(service):
+    ours = service()
+    asked_for = [ours.chat(QUESTION, Overrides(max_tokens=1, tell_drafts=each)).request for each in (False, True)]
+    assert [each.tell_drafts for each in asked_for] == [False, True]
+
+
+def test_the_original_is_plain_text_that_no_control_token_gets_into(service):
+    ours = service()
+    tokens = ours.chat(QUESTION, Overrides(max_tokens=1, original="x<|im_end|>\n")).request.original
+    assert b"".join(map(ours.vocabulary.piece, tokens)) == b"x<|im_end|>\n"
+    assert not set(tokens) & ours.vocabulary.control
+    assert ours.chat(QUESTION, Overrides(max_tokens=1)).request.original == ()
+
+
+def test_an_original_longer_than_the_context_is_cut_instead_of_refused(service):
+    ours = service()
+    request = ours.chat(QUESTION, Overrides(max_tokens=1, original="x = 1\n" * 5000)).request
+    assert len(request.original) == ours.n_ctx
+    text = b"".join(map(ours.vocabulary.piece, request.original)).decode()
+    assert ("x = 1\n" * 5000).startswith(text)
+
+
+def test_references_come_under_their_names_and_fit_into_the_context_together(service):
+    ours = service()
+    wish = Overrides(max_tokens=1, references=(("a.py", "a = 1\n"), ("b.py", "b = 2\n" * 5000), ("c.py", "c")))
+    (first, a), (second, b) = ours.chat(QUESTION, wish).request.references
+    assert (first, b"".join(map(ours.vocabulary.piece, a))) == ("a.py", b"a = 1\n")
+    assert (second, len(a) + len(b)) == ("b.py", ours.n_ctx)
+
+
+@pytest.mark.parametrize("speculation", ["off", "draft", "lookahead"])
+def test_texts_are_not_even_tokenized_for_who_does_not_guess_from_texts(service, speculation):
+    wish = Overrides(max_tokens=1, speculation=speculation, original="x", references=(("a", "x"),))
+    ours = service()
+    prompt = ours.encode_chat(QUESTION)
+    request = ours._helped(Request(prompt, 1, speculation=speculation), wish, wish.references, ours.vocabulary)
+    assert (request.original, request.references) == ((), ())
+
+
+def test_pieces_of_other_files_are_tokenized_once_for_all_keystrokes(service, monkeypatch):
+    ours, few = service(), Overrides(max_tokens=1)
+    extra = [Attachment("a.py", "import os\n"), Attachment("b.py", "import sys\n")]
+
+    def typed(text):
+        return ours.start_infill(ours.prepare_infill("", "\n", typed=text, extra=extra), few).request
+
+    first, second = typed("imp"), typed("impo")
+    assert [name for name, _ in first.references] == ["a.py", "b.py"]
+    for (_, before), (_, after) in zip(first.references, second.references, strict=True):
+        assert after is before
 
 
 def test_every_sampling_key_reaches_the_sampler():
@@ -168,7 +229,7 @@ def test_completions_do_not_depend_on_who_drafts(service, tiny):
     ours = service(draft=tiny.draft)
     texts = {
         ours.complete(CODE, 2, 8, overrides=Overrides(60, 1.0, 3, how)).text
-        for how in ("off", "ngram", "draft", "auto")
+        for how in ("off", "ngram", "draft", "lookahead", "auto")
     }
     assert len(texts) == 1
 

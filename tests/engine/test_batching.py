@@ -366,7 +366,7 @@ def test_a_model_that_cannot_drop_its_tail_is_not_stopped_for_somebody_else():
 
 def test_what_fails_together_is_tried_one_by_one_and_only_the_guilty_one_fails():
     class Picky(FakeBackend):
-        def decode(self, spans):
+        def decode(self, spans, *, hidden=False):
             if any(span.seq == 1 and len(self.cache[1]) >= 8 for span in spans):
                 raise EngineError("sequence 1 is cursed")
             return super().decode(spans)
@@ -491,7 +491,7 @@ def test_a_full_queue_refuses_with_a_hint():
 
 
 def test_the_status_tells_who_does_what():
-    steps = Steps(engine_on(FakeBackend(n_seq_max=3, n_batch=16), parallel=2))
+    steps = Steps(engine_on(FakeBackend(n_seq_max=3, n_batch=16), parallel=2, branches=0))
     steps.submit("a", Request([1, 2, 3], 50, speculation="off"))
     steps.take(5)
     steps.submit("b", Request(LONG, 50, speculation="off", priority="background"))

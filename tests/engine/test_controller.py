@@ -5,32 +5,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paceline.engine.acceptance import PRIORS, bucket
-from paceline.engine.controller import (
-    ALLOWANCE,
-    GRANT,
-    LONGEST,
-    MARGIN,
-    WORST,
-    Controller,
-    best_length,
-    expected_loss,
-    expected_tokens,
-)
+from paceline.engine.controller import MARGIN, Controller, best_length, expected_tokens
 from paceline.engine.costs import CostCurve, CostModel
-from paceline.engine.drafters.base import NOTHING, Proposal
+from paceline.engine.drafters.base import NO_DRAFT, Drafter, Proposal
+from paceline.engine.growth import EDGE, WORST, expected_loss
+from paceline.engine.pilot import ALLOWANCE, GRANT, LONGEST, Pilot
 
 FLAT = CostCurve((1, 64), (10.0, 10.1))
 PROPORTIONAL = CostCurve((1, 64), (10.0, 640.0))
 SLOW_DRAFT = CostCurve((1, 64), (9.0, 500.0))
 FAST_DRAFT = CostCurve((1, 64), (0.5, 5.0))
+CHEAP = CostCurve((1,), (0.1,))
 
 
-class Offering:
+class Offering(Drafter):
     """A drafter that proposes what it is told to."""
 
     def __init__(self, name="ngram", kind="copy"):
         self.name, self.kind = name, kind
         self.next: list[tuple[int, int]] = []  # (tokens, strength of the first) of each alternative
+        self.first = [0, 0, 0]  # token of each alternative
         self.asked: list[int] = []
 
     def extend(self, tokens):
@@ -42,8 +36,8 @@ class Offering:
     def propose(self, limit, worth):
         self.asked.append(limit)
         return [
-            Proposal(self.name, list(range(n))[:limit], [bucket(self.kind, s + i) for i in range(n)][:limit])
-            for n, s in self.next
+            Proposal(self.name, list(range(t, t + n))[:limit], [bucket(self.kind, s + i) for i in range(n)][:limit])
+            for (n, s), t in zip(self.next, self.first, strict=False)
             if n
         ]
 
@@ -53,6 +47,7 @@ class Drafting(Offering):
 
     def __init__(self, each, strength=9):
         super().__init__("draft", "draft")
+        self.costs = CostCurve((1,), (each,))
         self.each, self.strength = each, strength
 
     def propose(self, limit, worth):
@@ -69,7 +64,7 @@ def played(pilot, curve, drafters, right, limit=LONGEST):
     accepted = min(right, len(chosen.tokens))
     committed = [*range(accepted), accepted if accepted < right else 10_000]
     spent = curve.at(len(chosen.tokens) + 1)
-    pilot.learn(chosen, accepted, committed, spent)
+    pilot.learn(chosen, range(accepted), committed, spent)
     return len(chosen.tokens), accepted, spent + chosen.milliseconds
 
 
@@ -110,7 +105,8 @@ def test_the_expected_loss_is_what_the_chances_say(given_chances, cost):
 
 def test_where_only_long_drafts_pay_a_sure_one_is_drafted_at_once():
     costs = (1.0, 1.95, 2.8, 3.6, 5.2, 8.0, 10.0, 12.0, 17.5, 22.0)  # of plain decodes: two tokens cost nearly two
-    pilot, drafter = Controller(CostModel(CostCurve((1, 2, 3, 4, 6, 8, 12, 16, 24, 32), costs))).pilot(), Offering()
+    curve = CostCurve((1, 2, 3, 4, 6, 8, 12, 16, 24, 32), costs)
+    pilot, drafter = Pilot.of(Controller(CostModel(curve))), Offering()
     drafter.next = [(40, 48)]
     assert len(pilot.choose([drafter], 40).tokens) >= 2
 
@@ -123,7 +119,8 @@ def test_the_best_length_is_the_best_of_all_that_the_stake_allows(given_chances,
     allowed = [
         k
         for k in range(1, len(totals))
-        if costs[k] / costs[0] - 1 <= stake + WORST and loss_by_hand(given_chances[:k], costs[k] / costs[0]) <= stake
+        if costs[k] / costs[0] - 1 <= stake + WORST
+        and loss_by_hand(given_chances[:k], costs[k] / costs[0]) <= max(stake, EDGE * (totals[k] - costs[k] / costs[0]))
     ]
     length, rate = best_length(given_chances, model, stake)
     if not allowed:
@@ -135,16 +132,16 @@ def test_the_best_length_is_the_best_of_all_that_the_stake_allows(given_chances,
 
 
 def test_where_verifying_costs_as_much_as_decoding_nothing_is_drafted():
-    pilot, drafter = Controller(CostModel(PROPORTIONAL)).pilot(), Offering()
+    pilot, drafter = Pilot.of(Controller(CostModel(PROPORTIONAL))), Offering()
     drafter.next = [(40, 48)]
     for _ in range(100):
         assert played(pilot, PROPORTIONAL, [drafter], right=40)[0] == 0
 
 
 def test_where_verifying_costs_nothing_everything_is_drafted():
-    pilot, drafter = Controller(CostModel(FLAT)).pilot(), Offering()
+    pilot, drafter = Pilot.of(Controller(CostModel(FLAT))), Offering()
     drafter.next = [(40, 48)]
-    assert pilot.choose([drafter], LONGEST).tokens == list(range(40))
+    assert list(pilot.choose([drafter], LONGEST).tokens) == list(range(40))
 
 
 def test_a_gain_within_the_error_of_the_estimates_is_left_alone():
@@ -152,13 +149,13 @@ def test_a_gain_within_the_error_of_the_estimates_is_left_alone():
     more = CostCurve((1, 2), (10.0, 10.0 * 1.98 / (MARGIN + 0.01)))
     drafter = Offering()
     drafter.next = [(1, 24)]  # accepted with 98 %
-    assert Controller(CostModel(almost)).pilot().choose([drafter], 1) is NOTHING
-    assert len(Controller(CostModel(more)).pilot().choose([drafter], 1).tokens) == 1
+    assert Pilot.of(Controller(CostModel(almost))).choose([drafter], 1) is NO_DRAFT
+    assert len(Pilot.of(Controller(CostModel(more))).choose([drafter], 1).tokens) == 1
 
 
 def test_a_draft_stops_before_a_cliff_and_never_on_the_dear_side_of_it():
     cliff = CostCurve((1, 2, 3, 4, 5, 6, 64), (10.0, 10.1, 10.2, 10.3, 100.0, 100.1, 106.0))
-    pilot, drafter = Controller(CostModel(cliff)).pilot(), Offering()
+    pilot, drafter = Pilot.of(Controller(CostModel(cliff))), Offering()
     drafter.next = [(40, 8)]
     for _ in range(50):
         assert played(pilot, cliff, [drafter], right=3)[0] == 3
@@ -168,14 +165,15 @@ def test_a_draft_reaches_over_a_bump_to_the_cheap_size_behind_it():
     bump = CostCurve((1, 2, 3, 4, 5), (10.0, 25.0, 34.0, 14.0, 90.0))
     drafter = Offering()
     drafter.next = [(40, 48)]
-    assert len(Controller(CostModel(bump)).pilot().choose([drafter], LONGEST).tokens) == 3
+    assert len(Pilot.of(Controller(CostModel(bump))).choose([drafter], LONGEST).tokens) == 3
 
 
 def test_the_better_of_several_offers_is_taken():
     drafter = Offering()
     drafter.next = [(20, 1), (20, 48), (20, 2)]
-    chosen = Controller(CostModel(FLAT)).pilot().choose([drafter], LONGEST)
-    assert chosen.buckets[0] == ("copy", 48)
+    drafter.first = [10, 20, 30]
+    chosen = Pilot.of(Controller(CostModel(FLAT))).choose([drafter], LONGEST)
+    assert chosen.tokens[0] == 20
 
 
 @settings(deadline=None)
@@ -183,14 +181,14 @@ def test_the_better_of_several_offers_is_taken():
 def test_a_draft_is_never_longer_than_may_be(limit, forced):
     drafter = Offering()
     drafter.next = [(200, 48)]
-    chosen = Controller(CostModel(FLAT)).pilot(forced=forced).choose([drafter], limit)
+    chosen = Pilot.of(Controller(CostModel(FLAT)), forced=forced).choose([drafter], limit)
     assert len(chosen.tokens) <= max(0, min(limit, LONGEST))
 
 
 def test_forced_drafting_drafts_where_it_does_not_pay():
     drafter = Offering()
     drafter.next = [(5, 0)]
-    pilot = Controller(CostModel(PROPORTIONAL)).pilot(forced=True)
+    pilot = Pilot.of(Controller(CostModel(PROPORTIONAL)), forced=True)
     for _ in range(30):
         assert played(pilot, PROPORTIONAL, [drafter], right=0)[0] > 0
 
@@ -204,7 +202,7 @@ def test_drafts_that_are_always_rejected_end_and_ones_that_are_accepted_grow():
     drafter.next = [(30, 3)]
     for right, low, high in ((0, 0, 0), (30, 20, LONGEST)):
         for _ in range(3):  # requests
-            pilot = controller.pilot()
+            pilot = Pilot.of(controller)
             lengths = [played(pilot, curve, [drafter], right)[0] for _ in range(80)]
         assert low <= lengths[-1] <= high
 
@@ -212,7 +210,7 @@ def test_drafts_that_are_always_rejected_end_and_ones_that_are_accepted_grow():
 def test_offers_that_were_not_taken_are_learned_from_too():
     controller, drafter = Controller(CostModel(PROPORTIONAL)), Offering()
     drafter.next = [(10, 2)]
-    pilot = controller.pilot()
+    pilot = Pilot.of(controller)
     for _ in range(100):
         assert played(pilot, PROPORTIONAL, [drafter], right=10)[0] == 0
     assert controller.acceptance.chance(("copy", 2)) > 0.85
@@ -221,7 +219,7 @@ def test_offers_that_were_not_taken_are_learned_from_too():
 def test_a_token_behind_a_wrong_one_teaches_nothing():
     controller, drafter = Controller(CostModel(FLAT)), Offering()
     drafter.next = [(4, 3)]
-    played(controller.pilot(), FLAT, [drafter], right=1)
+    played(Pilot.of(controller), FLAT, [drafter], right=1)
     assert set(controller.acceptance.counts) == {("copy", 3), ("copy", 4)}
 
 
@@ -247,7 +245,7 @@ def test_no_sequence_of_offers_and_outcomes_costs_a_request_more_than_the_grant_
     """The balance never falls below -GRANT - WORST, as a draft is made only where the stake covers all but WORST of its
     cost. It rises by what drafts save and by ALLOWANCE in every round without one. So the time is never above
     plain x (tokens + GRANT + WORST + ALLOWANCE x rounds without a draft), at any moment."""
-    pilot, drafter = Controller(CostModel(curve)).pilot(), Offering(kind=kind)
+    pilot, drafter = Pilot.of(Controller(CostModel(curve))), Offering(kind=kind)
     plain, time, tokens, undrafted = curve.at(1), 0.0, 0, 0
     for offers, right in rounds:
         drafter.next = offers
@@ -266,7 +264,7 @@ def test_a_text_that_turns_against_the_drafts_whenever_they_are_trusted_loses_ne
     controller, drafter = Controller(CostModel(curve)), Offering()
     time = tokens = 0.0
     for _ in range(5):
-        pilot = controller.pilot()
+        pilot = Pilot.of(controller)
         for i in range(200):
             drafter.next = [(40, 12)]
             _, accepted, spent = played(pilot, curve, [drafter], right=40 if i % 40 < 10 and i < 40 else 0)
@@ -278,13 +276,13 @@ def test_what_one_request_lost_is_not_held_against_the_next():
     curve = CostCurve((1, 2), (10.0, 15.0))
     controller, drafter = Controller(CostModel(curve)), Offering()
     drafter.next = [(1, 48)]
-    first = controller.pilot()
+    first = Pilot.of(controller)
     while played(first, curve, [drafter], right=0)[0]:
         pass
     assert first.balance < 0
     for _ in range(200):
         controller.acceptance.observe(("copy", 48), True)
-    assert len(controller.pilot().choose([drafter], 5).tokens) == 1
+    assert len(Pilot.of(controller).choose([drafter], 5).tokens) == 1
 
 
 # The draft model.
@@ -292,16 +290,16 @@ def test_what_one_request_lost_is_not_held_against_the_next():
 
 def test_a_draft_model_as_slow_as_the_target_is_never_asked():
     controller = Controller(CostModel(FLAT), CostModel(CostCurve((1,), (20.0,))))
-    pilot, drafter = controller.pilot(), Drafting(20.0)
+    pilot, drafter = Pilot.of(controller), Drafting(20.0)
     for _ in range(500):
         played(pilot, FLAT, [drafter], right=16)
     assert drafter.asked == []
-    assert controller.draft_outlook(1.0) < 1.0
+    assert controller.outlook(1.0) < 1.0
 
 
 def test_a_fast_and_good_draft_model_is_used():
     controller = Controller(CostModel(FLAT), CostModel(FAST_DRAFT))
-    pilot, drafter = controller.pilot(), Drafting(0.5)
+    pilot, drafter = Pilot.of(controller), Drafting(0.5)
     rounds = [played(pilot, FLAT, [drafter], right=16) for _ in range(60)]
     assert all(drafted > 0 for drafted, *_ in rounds)
     assert sum(ms for *_, ms in rounds) < 0.5 * 10.0 * sum(accepted + 1 for _, accepted, _ in rounds)
@@ -311,7 +309,7 @@ def test_a_draft_model_that_is_mostly_wrong_is_left_alone_but_for_rare_probes():
     curve, draft_curve = CostCurve((1, 64), (10.0, 80.0)), CostCurve((1, 64), (2.0, 20.0))
     controller, drafter = Controller(CostModel(curve), CostModel(draft_curve)), Drafting(2.0)
     for _ in range(5):
-        pilot = controller.pilot()
+        pilot = Pilot.of(controller)
         rounds = [played(pilot, curve, [drafter], right=0) for _ in range(200)]
     assert sum(ms for *_, ms in rounds) < 1.03 * 10.0 * len(rounds)
 
@@ -319,7 +317,7 @@ def test_a_draft_model_that_is_mostly_wrong_is_left_alone_but_for_rare_probes():
 def test_a_draft_model_that_became_good_is_found_out():
     curve, draft_curve = CostCurve((1, 64), (10.0, 40.0)), CostCurve((1, 64), (1.0, 10.0))
     controller, drafter = Controller(CostModel(curve), CostModel(draft_curve)), Drafting(1.0)
-    pilot = controller.pilot()
+    pilot = Pilot.of(controller)
     for _ in range(300):
         played(pilot, curve, [drafter], right=0)
     rounds = [played(pilot, curve, [drafter], right=16) for _ in range(3000)]
@@ -327,21 +325,21 @@ def test_a_draft_model_that_became_good_is_found_out():
 
 
 def test_without_a_draft_model_there_is_no_outlook():
-    assert Controller(CostModel(FLAT)).draft_outlook(1.0) == 0.0
-    assert not Controller(CostModel(FLAT)).may_probe()
+    assert Controller(CostModel(FLAT)).outlook(1.0) == 0.0
+    assert not Controller(CostModel(FLAT)).may_probe(CHEAP)
 
 
 def test_the_outlook_is_the_best_that_any_length_gives():
     controller = Controller(CostModel(CostCurve((1, 2, 3), (10.0, 12.0, 14.0))), CostModel(CostCurve((1,), (4.0,))))
     by_hand = max((1 + 0.5) / (4 + 12), (1 + 0.5 + 0.25) / (8 + 14), 0)
-    assert controller.draft_outlook(0.5, limit=2) == pytest.approx(10 * by_hand)
+    assert controller.outlook(0.5, limit=2) == pytest.approx(10 * by_hand)
 
 
 def test_lookup_is_preferred_where_the_draft_model_gives_less():
     controller = Controller(CostModel(FLAT), CostModel(SLOW_DRAFT))
     lookup, draft = Offering(), Drafting(9.0)
     lookup.next = [(30, 48)]
-    assert controller.pilot().choose([lookup, draft], LONGEST).drafter == "ngram"
+    assert set(Pilot.of(controller).choose([lookup, draft], LONGEST).drafters) == {"ngram"}
     assert draft.asked == []
 
 
@@ -349,4 +347,4 @@ def test_lookup_is_preferred_where_the_draft_model_gives_less():
 def test_every_kind_of_evidence_can_be_offered(kind):
     drafter = Offering(kind=kind)
     drafter.next = [(8, 12)]
-    assert len(Controller(CostModel(FLAT)).pilot().choose([drafter], LONGEST).tokens) <= 8
+    assert len(Pilot.of(Controller(CostModel(FLAT))).choose([drafter], LONGEST).tokens) <= 8

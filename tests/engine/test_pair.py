@@ -1,11 +1,15 @@
-"""Does a draft mean the same by its tokens? Texts decide, padding does not matter, and a refusal names the token."""
+"""Does a draft mean the same by its tokens? Texts decide, padding does not matter, and a refusal names the token.
+
+Where it does not, can both speak to each other through text? Those can that give every text back as it was.
+"""
 
 from dataclasses import replace
 
 import pytest
 
-from paceline.engine.pair import compare
+from paceline.engine.pair import Fit, compare, fit, universal_fault
 from support.scripted import vocabulary_of
+from support.text_vocabulary import BYTES, text_vocabulary
 
 PIECES = [b"a", b"b", b"c", b"d", b"<end>"]
 BASE = vocabulary_of(PIECES, end=4)
@@ -67,3 +71,59 @@ def test_fingerprints_are_equal_just_for_equal_texts():
     assert BASE.fingerprint() == with_texts(*PIECES).fingerprint()
     assert BASE.fingerprint() != with_texts(b"ab", b"", *PIECES[2:]).fingerprint(), "the same bytes, cut otherwise"
     assert BASE.fingerprint() != with_texts(b"b", b"a", *PIECES[2:]).fingerprint()
+
+
+# --- through text -----------------------------------------------------------------------------------------------------
+
+ANY = text_vocabulary(BYTES)
+
+
+def reading(change):
+    """A tokenizer that changes a text before it reads it."""
+    return replace(ANY, encoder=lambda text, special, bos: ANY.encode(change(text)))
+
+
+def test_vocabularies_that_write_every_text_can_speak_to_each_other():
+    words = text_vocabulary(["the", " the", "\n    ", "世", *BYTES])
+    assert universal_fault(ANY, words) == ""
+    assert universal_fault(words, text_vocabulary(BYTES, space=True)) == "", "one that begins each text with a space"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (str.lower, "'1, Y):\\n\\n' as '1, y):\\n\\n'"),
+        (lambda text: text.replace("  ", " "), "'\\n    ret' as '\\n  retur'"),
+        (str.lstrip, "' lead' as 'leadi'"),
+        (str.rstrip, "'ass  \\n' as 'ass'"),
+        (lambda text: text.replace("\t", "    "), "']\\t#"),
+        (lambda text: text.encode("ascii", "ignore").decode(), "'Grüße, ' as 'Gre, na'"),
+        (lambda text: text.replace("e\u0301", "é"), "as 'café, ½ '"),
+        (lambda text: text.replace("🚀", ""), "🚀"),
+        (lambda text: text.replace("<|im_end|>", ""), "<|im_"),
+    ],
+    ids=["case", "spaces", "beginning", "end", "tabs", "ASCII", "accents", "emoji", "control tokens"],
+)
+@pytest.mark.parametrize("whose", ["target", "draft"])
+def test_a_vocabulary_that_loses_something_of_a_text_is_named_with_what_it_loses(change, said, whose):
+    pair = (reading(change), ANY) if whose == "target" else (ANY, reading(change))
+    found = universal_fault(*pair)
+    assert found.startswith(f"the {whose} reads ")
+    assert said in found
+
+
+def test_a_draft_that_never_ends_an_answer_is_refused():
+    assert "ends an answer" in universal_fault(ANY, replace(ANY, end_of_generation=frozenset()))
+
+
+def test_a_pair_drafts_by_its_tokens_or_through_text_or_not_at_all():
+    other = text_vocabulary(["another", *BYTES])
+    assert fit(ANY, ANY) == Fit()
+    assert not fit(ANY, ANY).universal
+    through_text = fit(ANY, other)
+    assert through_text.universal
+    assert "'another' in the draft" in through_text.difference
+    refused = fit(ANY, replace(other, encoder=lambda text, special, bos: other.encode(text.lower())))
+    assert not refused.universal
+    assert "'another' in the draft" in refused.fault
+    assert "the draft reads" in refused.fault

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from paceline.engine.controller import Controller
 from paceline.engine.costs import CostCurve, CostModel
 from paceline.engine.kv import Cells, Slot
+from paceline.engine.pilot import Pilot
 from paceline.engine.scheduler import ALONE, CHEAP, LEAST, LONE_LEAST, STARVED, Scheduler, Turn, chunk, power_of_two
 from paceline.engine.sequence import RANKS, Generation, Request
 from paceline.engine.stats import Stats
@@ -26,7 +27,7 @@ def someone(number, priority="chat", *, held=10, pending=1):
     slot = Slot(MODEL, 0, Cells(1 << 20))
     slot.wrote([0] * held)
     request = Request([0] * (held + pending), 100, priority=priority)
-    pilot = Controller(CostModel(FLAT)).pilot()
+    pilot = Pilot.of(Controller(CostModel(FLAT)))
     return Generation(request, MODEL.vocabulary, [], pilot, Stats(), 1 << 20, lambda event: None, number, slot)
 
 

@@ -1,15 +1,17 @@
 """A step that several share: what it costs each, who may draft in it, what is learned from it, and who is told what."""
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from paceline.engine.controller import Controller, Pilot, best_length, expected_tokens
+from paceline.engine.controller import Controller, best_length, expected_tokens
 from paceline.engine.costs import CostCurve, CostModel, SharedCosts
-from paceline.engine.drafters.base import Proposal
+from paceline.engine.drafters.base import Drafter, Proposal
 from paceline.engine.logprobs import chosen
+from paceline.engine.pilot import Pilot
 from paceline.engine.sampler import SamplerSettings
 from paceline.engine.sequence import Chosen, Delta, Finished, Request
 from support.by_hand import STEEP, Clock, Steps, Watched, engine_on
@@ -84,7 +86,7 @@ def test_the_chosen_length_is_the_best_and_pays_just_where_it_pays_for_all_toget
         assert all(together(k) <= together(0) * (1 + 1e-9) for k in range(1, len(totals)))
 
 
-class Knowing:
+class Knowing(Drafter):
     """Always proposes so many tokens of a copied text."""
 
     name = "ngram"
@@ -93,14 +95,14 @@ class Knowing:
         self.offer = Proposal("ngram", [0] * len(strengths), [("copy", strength) for strength in strengths])
 
     def propose(self, limit, worth):
-        return [self.offer.cut(limit)]
+        return [replace(self.offer, tokens=self.offer.tokens[:limit], buckets=self.offer.buckets[:limit])]
 
 
 @settings(max_examples=200)
 @given(shares(), st.lists(st.sampled_from([0, 1, 2, 3, 4, 8, 16]), min_size=1, max_size=30))
 def test_what_a_request_drafts_beside_others_never_lowers_the_speed_of_all(share, strengths):
     curve, base, others = share
-    pilot = Controller(CostModel(curve)).pilot()
+    pilot = Pilot.of(Controller(CostModel(curve)))
     drafter = Knowing(strengths)
     taken = len(pilot.choose([drafter], 40, SharedCosts(curve, base, others)).tokens)
     totals = expected_tokens([pilot.forecast.chance(key) for key in drafter.offer.buckets])
@@ -109,7 +111,7 @@ def test_what_a_request_drafts_beside_others_never_lowers_the_speed_of_all(share
 
 def test_what_pays_alone_may_not_pay_beside_others():
     curve = CostCurve((1, 2, 8, 9, 64), (10.0, 11.0, 12.0, 30.0, 90.0))
-    pilot = Controller(CostModel(curve)).pilot()
+    pilot = Pilot.of(Controller(CostModel(curve)))
     assert pilot.choose([Knowing([8, 8])], 40).tokens
     assert not pilot.choose([Knowing([8, 8])], 40, SharedCosts(curve, 7, 7)).tokens
 
@@ -260,8 +262,8 @@ def test_each_draft_is_weighed_against_all_that_is_in_the_step_already(monkeypat
     weighed = []
     choose = Pilot.choose
 
-    def watched(pilot, drafters, limit, costs=None):
-        proposal = choose(pilot, drafters, limit, costs)
+    def watched(pilot, drafters, limit, costs, *more):
+        proposal = choose(pilot, drafters, limit, costs, *more)
         weighed.append((costs.base, costs.others, limit, len(proposal.tokens)))
         return proposal
 
@@ -305,7 +307,7 @@ def spoken(monkeypatch, script, **request):
     clock = Clock.in_place(monkeypatch)
 
     class Slow(Scripted):
-        def decode(self, spans):
+        def decode(self, spans, *, hidden=False):
             clock.now += 1
             return super().decode(spans)
 

@@ -30,8 +30,8 @@ def test_every_token_is_either_accepted_or_wasted_or_the_targets_own(speculation
     assert timings["draft_n"] == timings["draft_n_accepted"] + timings["wasted_n"]
     # Every round, and the prompt's own pass, brings one token of the target's, unless the answer ended inside a draft.
     assert 0 <= 1 + stats.rounds + stats.accepted - stats.predicted_tokens <= 1
-    drafted_rounds = sum(each.rounds for each in stats.drafters.values())
-    assert stats.plain_rounds + drafted_rounds == stats.rounds
+    rounds = [each.rounds for each in stats.drafters.values()]  # several may have a part in one
+    assert stats.plain_rounds + max(rounds, default=0) <= stats.rounds <= stats.plain_rounds + sum(rounds)
     for each in stats.drafters.values():
         assert sum(each.proposed_at.values()) == each.drafted
         assert sum(each.accepted_at.values()) == each.accepted
@@ -44,7 +44,7 @@ def test_every_token_is_either_accepted_or_wasted_or_the_targets_own(speculation
 def test_acceptance_by_position_is_the_share_of_drafts_that_reached_it():
     stats = DrafterStats()
     for drafted, accepted in ((3, 3), (3, 1), (1, 0), (2, 1)):
-        stats.note(drafted, accepted)
+        stats.note(range(drafted), range(accepted))
     assert (stats.drafted, stats.accepted, stats.rounds) == (9, 5, 4)
     assert stats.acceptance_by_position() == [0.75, 0.333, 0.5]
 

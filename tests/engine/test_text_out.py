@@ -171,7 +171,7 @@ class Listening(Scripted):
         super().__init__(*arguments, **how)
         self.heard = []
 
-    def decode(self, spans):
+    def decode(self, spans, *, hidden=False):
         self.heard += [list(span.tokens) for span in spans]
         return super().decode(spans)
 

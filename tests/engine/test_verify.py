@@ -8,11 +8,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paceline.engine.sampler import Distribution
-from paceline.engine.verify import acceptance, residual, verify
+from paceline.engine.tree import chain as links
+from paceline.engine.verify import acceptance, residual
+from paceline.engine.verify import verify as verify_tree
 from support.chi_square import REFUSED, agreement
 
 SAMPLES = 4000
 DRAW = 9  # a stream of randomness that the rules do not use
+
+
+def verify(draft, drawn_from, target, seed, position):
+    """A chain, with `target(i)` the distribution behind its first i tokens."""
+    drawn = drawn_from or [None] * len(draft)
+    return verify_tree(draft, links(len(draft)), drawn, lambda path: target(len(path)), seed, position)
 
 
 def made(chances: dict[int, float]) -> Distribution:
@@ -43,7 +51,7 @@ def test_one_token_has_the_targets_distribution(name, stochastic):
     for seed in range(SAMPLES):
         drafted = draft.choose(seed, 5, DRAW) if stochastic else int(draft.ids[-1])
         verdict = verify([drafted], [draft] if stochastic else None, lambda i: target, seed, 5)
-        out.append(drafted if verdict.accepted else verdict.token)
+        out.append(drafted if verdict.path else verdict.token)
     assert agreement(out, PAIRS[name][0]) > REFUSED
 
 
@@ -52,7 +60,7 @@ def test_as_many_drawn_tokens_stand_as_the_two_distributions_overlap(name):
     target, draft = PAIRS[name]
     overlap = sum(min(target.get(i, 0), draft[i]) for i in draft)
     p, q = made(target), made(draft)
-    stood = [verify([q.choose(seed, 5, DRAW)], [q], lambda i: p, seed, 5).accepted for seed in range(SAMPLES)]
+    stood = [len(verify([q.choose(seed, 5, DRAW)], [q], lambda i: p, seed, 5).path) for seed in range(SAMPLES)]
     assert agreement(stood, {1: overlap, 0: 1 - overlap}) > REFUSED
 
 
@@ -89,7 +97,7 @@ def three_tokens(target, draft, seed, *, stochastic, reach=3):
             seed,
             10 + len(out),
         )
-        out += (*drafted[: verdict.accepted], verdict.token)
+        out += (*drafted[: len(verdict.path)], verdict.token)
     return out[:3]
 
 
@@ -114,7 +122,7 @@ def test_with_a_fixed_drafter_the_answer_does_not_depend_on_the_draft(seed, draf
     answers = set()
     for draft in drafts:
         verdict = verify(draft, None, lambda i, draft=draft: target[tuple(draft[:i])], seed, 3)
-        out = [*draft[: verdict.accepted], verdict.token]
+        out = [*draft[: len(verdict.path)], verdict.token]
         while len(out) < 4:  # go on without drafts
             out.append(verify((), None, lambda i, out=out: target[tuple(out)], seed, 3 + len(out)).token)
         answers.add(tuple(out[:4]))
@@ -129,16 +137,16 @@ def test_no_position_behind_a_rejected_token_is_looked_at():
         asked.append(i)
         return sure
 
-    assert verify([1, 1, 0, 1, 1], None, target, 0, 0).accepted == 2
+    assert len(verify([1, 1, 0, 1, 1], None, target, 0, 0).path) == 2
     assert asked == [0, 1, 2]
     asked.clear()
-    assert verify([1, 0, 1], [made({0: 0.5, 1: 0.5})] * 3, target, 0, 0).accepted == 1
+    assert len(verify([1, 0, 1], [made({0: 0.5, 1: 0.5})] * 3, target, 0, 0).path) == 1
     assert asked == [0, 1]
 
 
 def test_a_fully_accepted_draft_brings_one_token_more():
     verdict = verify([4, 5], None, lambda i: made({4 + i: 1.0}), 0, 0)
-    assert (verdict.accepted, verdict.token) == (2, 6)
+    assert (len(verdict.path), verdict.token) == (2, 6)
 
 
 weights = st.dictionaries(st.integers(0, 6), st.floats(1e-3, 1.0), min_size=1, max_size=7)
@@ -169,4 +177,4 @@ def test_the_residual_is_a_distribution_over_the_targets_tokens(p_weights, q_wei
 def test_a_rejected_token_is_never_said_instead():
     p, q = made({0: 0.2, 1: 0.8}), made({0: 0.9, 1: 0.1})
     verdicts = [verify([0], [q], lambda i: p, seed, 0) for seed in range(500)]
-    assert Counter(v.token for v in verdicts if not v.accepted).keys() == {1}
+    assert Counter(v.token for v in verdicts if not v.path).keys() == {1}

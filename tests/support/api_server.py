@@ -78,8 +78,10 @@ def data(event: object) -> bytes:
 DONE = data(b"[DONE]")
 
 
-def chat_chunk(text: str | None = None, finish: str | None = None, **more: object) -> bytes:
+def chat_chunk(text: str | None = None, finish: str | None = None, drafter: str = "", **more: object) -> bytes:
     delta = {} if text is None else {"content": text}
+    if drafter:
+        delta["drafter"] = drafter
     choice = {"index": 0, "delta": delta, "finish_reason": finish}
     return data({"object": "chat.completion.chunk", "model": "big", "choices": [choice], **more})
 

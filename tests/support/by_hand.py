@@ -59,11 +59,11 @@ class Watched(FakeBackend):
         self.meanwhile: Callable[[], object] | None = None
         self._clock, self._curve = clock, curve
 
-    def decode(self, spans: Sequence[Span]) -> Logits:
+    def decode(self, spans: Sequence[Span], *, hidden: bool = False) -> Logits:
         action, self.meanwhile = self.meanwhile, None
         if action is not None:
             action()
-        rows = super().decode(spans)
+        rows = super().decode(spans, hidden=hidden)
         self.spans.append(list(spans))
         if self._clock is not None and self._curve is not None:
             self._clock.now += self._curve.at(self.decoded[-1]) / 1000

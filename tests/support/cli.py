@@ -17,7 +17,9 @@ import pytest
 from support.tiny_model import MERGES, SPARE, special, write_tiny_model
 
 PACELINE = (sys.executable, "-m", "paceline")
-OURS = ("PACELINE_", "XDG_", "HF_", "PIP_", "PYTHONIOENCODING", "PYTHONUTF8", "LC_", "LANG", "NO_COLOR")  # variables
+OURS = (  # variables
+    *("PACELINE_", "XDG_", "HF_", "PIP_", "PYTHONIOENCODING", "PYTHONUTF8", "LC_", "LANG", "NO_COLOR", "FORCE_COLOR"),
+)
 HAS_SMALL_PIPES = hasattr(fcntl, "F_SETPIPE_SZ")  # on Linux
 SMALLEST_PIPE = 4096
 SECONDS = 60  # after which a command counts as hanging
@@ -39,8 +41,13 @@ class TinyModels:
 
     @cached_property
     def foreign(self) -> Path:
-        """A draft one of whose tokens has another text."""
-        return write_tiny_model(self.folder / "foreign.gguf", token_changes={SPARE: "other"})
+        """A draft that cannot write every text: it has another token in the place of a byte that emoji begin with."""
+        return write_tiny_model(self.folder / "foreign.gguf", token_changes={0xF0: "other"})
+
+    @cached_property
+    def other_tokens(self) -> Path:
+        """A draft that can write every text, with tokens of its own."""
+        return write_tiny_model(self.folder / "other-tokens.gguf", noise=0.05, token_changes={SPARE: "other"})
 
     @cached_property
     def without_fim(self) -> Path:
@@ -83,6 +90,17 @@ class TinyModels:
         return path
 
 
+class _File(io.TextIOWrapper):
+    """Where a person reads later."""
+
+
+class _Screen(io.TextIOWrapper):
+    """Where a person reads now."""
+
+    def isatty(self) -> bool:
+        return True
+
+
 @dataclass(frozen=True)
 class Ran:
     """A command that has ended. Output as it came, line endings included."""
@@ -123,6 +141,7 @@ class CommandLine:
         self.environment |= {f"XDG_{name}_HOME": str(root / name.lower()) for name in ("CONFIG", "DATA", "CACHE")}
         self.environment |= {"XDG_STATE_HOME": str(state), "PACELINE_CONFIG": str(self.config), "LC_ALL": "C.UTF-8"}
         self.environment |= {"HF_HUB_OFFLINE": "1", "PIP_NO_INDEX": "1", "XDG_RUNTIME_DIR": str(root / "run")}
+        self.environment["TERM"] = "xterm"
         (root / "run").mkdir(mode=0o700, exist_ok=True)
         self.shared = False  # whether `ask` and `complete` ask a daemon; most tests need none, and a start takes time
         self.configure()
@@ -138,12 +157,15 @@ class CommandLine:
         streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **how}
         return subprocess.Popen([*PACELINE, *self._words(args)], cwd=self.root, env=self.environment, **streams)
 
-    def call(self, *args: str | Path, stdin: str | bytes = b"") -> Ran:
-        """The command in this process, which takes a tenth of the time. What `main` lets through fails the test."""
+    def call(self, *args: str | Path, stdin: str | bytes = b"", terminal: bool = False) -> Ran:
+        """The command in this process, which takes a tenth of the time. What `main` lets through fails the test.
+
+        terminal: stdout says that it is one.
+        """
         from paceline.cli import main
 
         data = io.BytesIO(stdin.encode() if isinstance(stdin, str) else stdin)
-        outputs = [io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2)]
+        outputs = [kind(io.BytesIO(), encoding="utf-8") for kind in (_Screen if terminal else _File, _File)]
         with pytest.MonkeyPatch.context() as patch, pytest.raises(SystemExit) as end:
             for name in [name for name in os.environ if name.startswith(OURS)]:
                 patch.delenv(name)

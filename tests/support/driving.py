@@ -8,7 +8,7 @@ from paceline.engine.backend import Backend
 from paceline.engine.controller import Controller
 from paceline.engine.costs import CostCurve, CostModel
 from paceline.engine.drafters.model import DraftModel
-from paceline.engine.engine import Engine, Stream
+from paceline.engine.engine import Engine, Limits, Stream
 from paceline.engine.sequence import Delta, Finished, Prefilled, Request
 from paceline.engine.stats import Stats
 from support.fake_backend import FakeBackend
@@ -66,3 +66,9 @@ def running(
 def answer(engine: Engine, request: Request) -> Answer:
     """Submit and wait for all of it."""
     return collect(engine.submit(request))
+
+
+def branching_engine(target: Backend, draft: Backend, curve: CostCurve = FLAT) -> Engine:
+    """An engine for one request at a time, whose drafts may branch into the other sequences of the target."""
+    controller = Controller(CostModel(curve), CostModel(CHEAP))
+    return Engine(target, controller, DraftModel(lambda: draft), Limits(parallel=1))

@@ -9,8 +9,9 @@ from typing import Any
 
 from paceline.config import Config
 from paceline.daemon.protocol import Hello, HttpReport, MemoryReport, StatusReport
-from paceline.engine.sequence import Chosen, Delta, Finished, Prefilled
+from paceline.engine.sequence import Chosen, Delta, Finished, Prefilled, Request
 from paceline.engine.stats import Stats
+from paceline.engine.stream import Stream
 from paceline.engine.vocabulary import FimTokens, Vocabulary
 from paceline.errors import ModelError, PacelineError
 
@@ -48,14 +49,17 @@ def bytes_vocabulary(template: str | None = TEMPLATE) -> Vocabulary:
     )
 
 
-def saying(*pieces: str, reason: str = "stop", beyond: str = "", logprobs: bool = False, **stats: Any) -> list[Any]:
+def saying(
+    *said: str | Delta, reason: str = "stop", beyond: str = "", logprobs: bool = False, **stats: Any
+) -> list[Any]:
     """The events of an answer in these pieces. `beyond`: generated too, but taken away by a stop string."""
-    tokens = list("".join(pieces).encode() + beyond.encode())
+    pieces = [each if isinstance(each, Delta) else Delta(each) for each in said]
+    tokens = list("".join(each.text for each in pieces).encode() + beyond.encode())
     tokens += [END] if reason == "stop" and not beyond else []
     events: list[Any] = [Prefilled(3, 9), Prefilled(9, 9)]
     for piece in pieces:
-        events += [Chosen(byte, -0.5, ((byte, -0.5), (35, -1.0))) for byte in piece.encode() if logprobs]
-        events.append(Delta(piece))
+        events += [Chosen(byte, -0.5, ((byte, -0.5), (35, -1.0))) for byte in piece.text.encode() if logprobs]
+        events.append(piece)
     if logprobs:
         events += [Chosen(byte, -0.5) for byte in beyond.encode()] + ([] if beyond else [Chosen(END, -0.1)])
     figures = {"prompt_tokens": 9, "cached_tokens": 3, "prompt_ms": 6.0, "predicted_tokens": len(tokens), **stats}
@@ -152,6 +156,12 @@ class FakeService:
         self.prompts.append(list(prompt))
         self.defaults.append(default_max_tokens)
         return self._start(overrides, sink)
+
+    def chat(self, messages: Sequence[Any], overrides: Any) -> Stream:
+        """The next script as a stream that one iterates over."""
+        stream = Stream(Request(self.encode_chat(messages), 1), lambda _: None)
+        self._start(overrides, stream.send)
+        return stream
 
     def prepare_infill(self, prefix: str, suffix: str, **how: Any) -> FakeInfill:
         if not self.can_infill:

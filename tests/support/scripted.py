@@ -51,7 +51,7 @@ class Gated(FakeBackend):
         self._open = False
         self._waiting = False
 
-    def decode(self, spans: Sequence[Span]) -> Logits:
+    def decode(self, spans: Sequence[Span], *, hidden: bool = False) -> Logits:
         with self._gate:
             self._waiting = True
             self._gate.notify_all()
@@ -60,7 +60,7 @@ class Gated(FakeBackend):
             if self._stop:
                 raise DecodeAborted
             self._passes -= not self._open
-        return super().decode(spans)
+        return super().decode(spans, hidden=hidden)
 
     def abort(self, on: bool) -> None:
         with self._gate:
@@ -94,8 +94,8 @@ class Failing(FakeBackend):
         self.failures = list(decodes)
         self.calls = 0
 
-    def decode(self, spans: Sequence[Span]) -> Logits:
+    def decode(self, spans: Sequence[Span], *, hidden: bool = False) -> Logits:
         self.calls += 1
         if self.calls - 1 in self.failures:
             raise self.error
-        return super().decode(spans)
+        return super().decode(spans, hidden=hidden)

@@ -8,7 +8,7 @@ and then.
     VOCABULARY: ids 0-255 are the bytes, then a few merges, a spare token that no merge makes, then the specials.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import gguf
@@ -39,18 +39,24 @@ def write_tiny_model(
     truncate: int | None = None,
     layers: int = 1,
     feed: int = FEED,
+    merges: Sequence[str] = MERGES,
+    specials_first: bool = False,
 ) -> Path:
     """Write the model and return its path.
 
     `noise` changes every weight by so much of its matrix's spread: the same `seed` with 0.05 makes a draft that agrees
     on most tokens. `extra_tokens` are unused entries at the vocabulary's end, as padding is. `token_changes` gives
     entries another text. `truncate` keeps only so many bytes of the file; negative: all but so many. `layers` of a
-    feed-forward part `feed` wide make a model as slow as a test needs it.
+    feed-forward part `feed` wide make a model as slow as a test needs it. `merges`, some of MERGES, and
+    `specials_first` make another vocabulary, in which equal texts mean the same to the model.
     """
     tokens, types = _vocabulary(fim, extra_tokens, token_changes)
+    kept = _kept(len(tokens), merges, specials_first)
     writer = gguf.GGUFWriter(path, "llama")
-    _describe(writer, tokens, types, context, template, layers, feed)
+    _describe(writer, [tokens[i] for i in kept], [types[i] for i in kept], merges, context, template, layers, feed)
     for name, weights in _weights(len(tokens), seed, layers, feed).items():
+        if name in ("token_embd.weight", "output.weight"):
+            weights = weights[kept]
         if noise:
             random = np.random.default_rng([noise_seed, sum(name.encode())])
             weights = weights + noise * weights.std() * random.standard_normal(weights.shape)
@@ -62,6 +68,13 @@ def write_tiny_model(
     if truncate is not None:
         path.write_bytes(path.read_bytes()[:truncate])
     return path
+
+
+def _kept(n_tokens: int, merges: Sequence[str], specials_first: bool) -> list[int]:
+    """The tokens that a smaller vocabulary keeps of the usual one, in its order."""
+    gone = {256 + i for i, merge in enumerate(MERGES) if merge not in merges}
+    kept = [i for i in range(n_tokens) if i not in gone]
+    return sorted(kept, key=lambda i: (not SPARE < i <= SPARE + len(SPECIALS), i)) if specials_first else kept
 
 
 def special(text: str, *, fim: bool = True) -> int:
@@ -91,6 +104,7 @@ def _describe(
     writer: gguf.GGUFWriter,
     tokens: list[str],
     types: list[int],
+    merges: Sequence[str],
     context: int,
     template: bool,
     layers: int,
@@ -111,9 +125,10 @@ def _describe(
     writer.add_tokenizer_pre("qwen2")
     writer.add_token_list(tokens)
     writer.add_token_types(types)
-    writer.add_token_merges(list(MERGES))
-    writer.add_bos_token_id(SPARE + 1)
-    writer.add_eos_token_id(SPARE + 3)
+    writer.add_token_merges(list(merges))
+    first = types.index(int(gguf.TokenType.CONTROL))
+    writer.add_bos_token_id(first)
+    writer.add_eos_token_id(first + 2)
     writer.add_add_bos_token(False)
     if template:
         writer.add_chat_template(CHATML)

@@ -8,6 +8,7 @@ from msgspec import UNSET, UnsetType
 from paceline.engine.stats import Stats
 
 Finish = Literal["stop", "length", "tool_calls", "cancelled", "superseded"]
+EDIT = "edit"  # the drafter that follows a prediction, where there is one
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -87,6 +88,7 @@ class ChatDelta(Answer, frozen=True):
     role: Literal["assistant"] | UnsetType = UNSET
     content: str | UnsetType = UNSET
     tool_calls: list[ToolCall] | UnsetType = UNSET
+    drafter: str | UnsetType = UNSET  # who drafted the content, where that was asked for
 
 
 class ChatChunkChoice(Answer, frozen=True):
@@ -105,6 +107,7 @@ class TextChoice(Answer, frozen=True):
     text: str
     finish_reason: Finish | None = None
     logprobs: TextLogprobs | None = None
+    drafter: str | UnsetType = UNSET
 
 
 class PromptDetails(Answer, frozen=True):
@@ -114,7 +117,7 @@ class PromptDetails(Answer, frozen=True):
 
 
 class CompletionDetails(Answer, frozen=True):
-    """Of the answer's tokens: drafted ones that stood and that did not."""
+    """Of the answer's tokens: those of the prediction that stood, and those that were tried and did not."""
 
     accepted_prediction_tokens: int
     rejected_prediction_tokens: int
@@ -227,6 +230,7 @@ class LlamaChunk(Answer, frozen=True):
     tokens_predicted: int
     tokens_evaluated: int
     stop: bool = False
+    drafter: str | UnsetType = UNSET
     completion_probabilities: list[LlamaProbability] | UnsetType = UNSET
     prompt_progress: Progress | UnsetType = UNSET
 
@@ -306,11 +310,12 @@ class Failure(Answer, frozen=True):
     error: ErrorDetail
 
 
-def usage(first: "list[Stats]", everyone: "list[Stats]") -> Usage:
-    """Of a whole request. `first`: one of each prompt's choices."""
+def usage(first: "list[Stats]", everyone: "list[Stats]", *, foretold: bool = False) -> Usage:
+    """Of a whole request. `first`: one of each prompt's choices; `foretold`: there was a prediction."""
     prompt = sum(each.prompt_tokens for each in first)
     produced = sum(each.predicted_tokens for each in everyone)
-    accepted = sum(each.accepted for each in everyone)
+    predicted = [each.drafters[EDIT] for each in everyone if foretold and EDIT in each.drafters]
+    accepted = sum(each.accepted for each in predicted)
     return Usage(
         prompt_tokens=prompt,
         completion_tokens=produced,
@@ -318,6 +323,6 @@ def usage(first: "list[Stats]", everyone: "list[Stats]") -> Usage:
         prompt_tokens_details=PromptDetails(cached_tokens=sum(each.cached_tokens for each in first)),
         completion_tokens_details=CompletionDetails(
             accepted_prediction_tokens=accepted,
-            rejected_prediction_tokens=sum(each.drafted for each in everyone) - accepted,
+            rejected_prediction_tokens=sum(each.drafted for each in predicted) - accepted,
         ),
     )

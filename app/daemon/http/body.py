@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 from starlette.requests import ClientDisconnect, Request
 
+from paceline.config import allowed
 from paceline.daemon.http.errors import RequestError
 from paceline.daemon.http.limits import Limits
 
@@ -37,7 +38,7 @@ def parse(data: bytes, into: type[Body], most: int) -> Body:
     try:
         body = _decoded(data, into)
     except msgspec.ValidationError as error:
-        message, param = _explain(str(error))
+        message, param = _explain(str(error), allowed(into, str(error)))
         raise RequestError(400, message, "GET /openapi.json describes the fields", param=param) from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise _no_json(data, error) from error
@@ -112,15 +113,15 @@ def depth(value: object) -> int:
     return deepest
 
 
-def _explain(said: str) -> tuple[str, str | None]:
-    """The message of msgspec with the field in front, and the field."""
+def _explain(said: str, words: list[str]) -> tuple[str, str | None]:
+    """The message of msgspec with the field in front, and the field. `words`: what may stand there."""
     what, _, path = said.partition(" - at `")
     field = path.rstrip("`").removeprefix("$").removeprefix(".")
     missing = _MISSING.search(what)
     if missing:
         field = f"{field}.{missing[1]}" if field else missing[1]
         return f"{field} is missing", field
-    what = what.replace("`", "")
+    what = what.replace("`", "") + (f"; it may be {' or '.join(words)}" if words else "")
     return (f"{field}: {what[:1].lower()}{what[1:]}", field) if field else (f"the body is wrong: {what}", None)
 
 

@@ -13,7 +13,7 @@ from paceline.daemon.http.errors import RequestError, refused
 from paceline.daemon.http.limits import Limits
 from paceline.daemon.http.logprobs import Placed, Trail, for_chat
 from paceline.daemon.http.run import Job, Sink
-from paceline.daemon.http.schemas import ChatMessage, ChatRequest, Tool
+from paceline.daemon.http.schemas import ChatMessage, ChatRequest, Part, Tool
 from paceline.engine.sequence import Chosen, Delta, Event, Finished, Prefilled
 from paceline.errors import ModelError
 from paceline.prompts.chat import Message
@@ -55,7 +55,8 @@ class Turn(Choice):
         numbered = [_numbered(call, len(self.calls) - len(made) + at) for at, call in enumerate(made)]
         opening: Literal["assistant"] | UnsetType = UNSET if self._opened else "assistant"
         self._opened = True
-        return ChatDelta(role=opening, content=said or UNSET, tool_calls=numbered or UNSET), placed
+        drafter = (said and self.drafter) or UNSET
+        return ChatDelta(role=opening, content=said or UNSET, tool_calls=numbered or UNSET, drafter=drafter), placed
 
     def closing(self) -> ChatDelta:
         """The delta beside the finish reason."""
@@ -98,6 +99,7 @@ class ChatShape:
         wishes.check_jobs(count, limits.jobs)
         self._body = body
         self._messages = messages(body.messages)
+        self._original = None if body.prediction is None else _text(body.prediction.content, "prediction")
         self._logprobs = (body.top_logprobs or 0) if body.logprobs or body.top_logprobs else None
         self._count = count
         self._id = name
@@ -124,7 +126,14 @@ class ChatShape:
         self._model, self._vocabulary = service.model, vocabulary
         most = body.max_completion_tokens or body.max_tokens
         asked = wishes.overrides(
-            body, service, max_tokens=most, logprobs=self._logprobs, grammar=grammar, priority="chat"
+            body,
+            service,
+            max_tokens=most,
+            logprobs=self._logprobs,
+            grammar=grammar,
+            priority="chat",
+            original=self._original,
+            references=tuple((each.filename, each.text) for each in body.references or ()) or None,
         )
         default = service.config.ask.max_tokens
         return [
@@ -178,7 +187,8 @@ class ChatShape:
         )
 
     def _usage(self) -> answers.Usage:
-        return answers.usage([self.choices[0].stats], [turn.stats for turn in self.choices])
+        everyone = [turn.stats for turn in self.choices]
+        return answers.usage(everyone[:1], everyone, foretold=bool(self._original))
 
     def _chunk(self, choices: list[ChatChunkChoice], **more: Any) -> ChatChunk:  # noqa: ANN401
         wanted = self._body.stream_options is not None and self._body.stream_options.include_usage
@@ -190,7 +200,7 @@ def messages(turns: Sequence[ChatMessage]) -> list[Message]:
     """The conversation in the engine's words. Raises RequestError for content that is no text."""
     found = []
     for at, turn in enumerate(turns):
-        text = _text(turn, at)
+        text = _text(turn.content, f"messages[{at}]")
         if turn.tool_calls:
             written = tools.as_text(turn.tool_calls)
             text = f"{text}\n{written}" if text else written
@@ -211,18 +221,19 @@ def encode(
         raise refused(error, 400) from error
 
 
-def _text(turn: ChatMessage, at: int) -> str:
-    if turn.content is None or isinstance(turn.content, str):
-        return turn.content or ""
-    for part in turn.content:
+def _text(content: str | Sequence[Part] | None, of: str) -> str:
+    """The text. Raises RequestError for parts that are none; `of`: whose content it is."""
+    if content is None or isinstance(content, str):
+        return content or ""
+    for part in content:
         if part.type != "text" or part.text is None:
             raise RequestError(
                 400,
-                f"messages[{at}] has a part of type {part.type[:40]!r}; this model reads text only",
+                f"{of} has a part of type {part.type[:40]!r}; this model reads text only",
                 'send parts of type "text"',
-                param=f"messages[{at}].content",
+                param=f"{of}.content",
             )
-    return "".join(part.text or "" for part in turn.content)
+    return "".join(part.text or "" for part in content)
 
 
 def _submit(prompt: Sequence[int], asked: "Overrides", default: int) -> "Callable[[Service, Sink], Stream]":

@@ -15,12 +15,14 @@ class Choice:
     def __init__(self, index: int) -> None:
         self.index = index
         self.finished: Finished | None = None
+        self.drafter = ""  # of the text that the last event brought, where that was asked for
         self._parts: list[str] = []
         self._began = time.perf_counter()
         self._cached: int | None = None
 
     def take(self, event: Event) -> None:
         """Note an event."""
+        self.drafter = event.drafter if isinstance(event, Delta) else ""
         if isinstance(event, Delta):
             self._parts.append(event.text)
         elif isinstance(event, Finished):

@@ -91,9 +91,12 @@ class CompletionShape:
             yield self._answer([TextChoice(index=index, text="")], prompt_progress=turn.progress(event))
         if (said or isinstance(event, Finished)) and index not in self._echoed:
             self._echoed.add(index)
-            said = self._echo(index) + said
+            if echo := self._echo(index):
+                yield self._answer([TextChoice(index=index, text=echo)])
         if said or placed:
-            yield self._answer([TextChoice(index=index, text=said, logprobs=self._logprobs(placed))])
+            logprobs = self._logprobs(placed)
+            choice = TextChoice(index=index, text=said, logprobs=logprobs, drafter=(said and turn.drafter) or UNSET)
+            yield self._answer([choice])
         if isinstance(event, Finished):
             last = TextChoice(index=index, text="", finish_reason=turn.reason)
             yield self._answer([last], timings=event.stats.timings(), **_cut(turn))

@@ -40,7 +40,9 @@ class Feed:
         return partial(self._put, index)
 
     async def take(self) -> list[Tagged]:
-        """All that has happened since the last time; waits for something. Adjacent pieces of text are one."""
+        """All that has happened since the last time; waits for something. Adjacent pieces of text are one, unless
+        somebody else drafted them.
+        """
         if self._gathering:
             with contextlib.suppress(asyncio.TimeoutError, TimeoutError):
                 await asyncio.wait_for(self._pressing.wait(), self._pace)
@@ -92,12 +94,12 @@ class Feed:
 
 
 def joined(events: "deque[Tagged] | list[Tagged]") -> list[Tagged]:
-    """The events with text of the same stream that comes in a row as one piece."""
+    """The events with text of the same stream and drafter that comes in a row as one piece."""
     found: list[Tagged] = []
     texts: list[str] = []
     for index, event in events:
-        last = found[-1] if found else None
-        if isinstance(event, Delta) and last is not None and last[0] == index and isinstance(last[1], Delta):
+        at, last = found[-1] if found else (-1, None)
+        if isinstance(event, Delta) and isinstance(last, Delta) and (index, event.drafter) == (at, last.drafter):
             texts.append(event.text)
             continue
         _close_text(found, texts)
@@ -111,5 +113,7 @@ def joined(events: "deque[Tagged] | list[Tagged]") -> list[Tagged]:
 def _close_text(found: list[Tagged], texts: list[str]) -> None:
     """The texts that came in a row become the last event's."""
     if len(texts) > 1:
-        found[-1] = (found[-1][0], Delta("".join(texts)))
+        index, last = found[-1]
+        assert isinstance(last, Delta), "texts are those of a piece and of what follows it"
+        found[-1] = (index, Delta("".join(texts), last.drafter))
     texts.clear()

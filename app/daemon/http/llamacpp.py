@@ -111,6 +111,7 @@ class LlamaShape:
             tokens_predicted=len(turn.told),
             tokens_evaluated=0,
             completion_probabilities=for_llama(placed, self._vocabulary) if self._body.n_probs else UNSET,
+            drafter=(said and turn.drafter) or UNSET,
             **more,
         )
 
@@ -244,6 +245,7 @@ def settings(config: "Config", n_ctx: int, asked: "Overrides | None" = None) -> 
         "stop": list(chosen("stop", ())),
         "n_probs": chosen("logprobs", 0),
         "speculation": chosen("speculation", config.engine.speculation),
+        "strict": chosen("strict", config.engine.strict),
         "samplers": ["penalties", "top_k", "top_p", "min_p", "temperature"],
     }
 

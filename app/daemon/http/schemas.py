@@ -9,6 +9,8 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from paceline.config import Speculation
+
 Whole = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
 Count = Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
 Natural = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
@@ -20,7 +22,6 @@ Temperature = Annotated[float, msgspec.Meta(ge=0, le=10)]
 Penalty = Annotated[float, msgspec.Meta(ge=-100, le=100)]
 Text = Annotated[str, msgspec.Meta(max_length=256)]
 Stops = Annotated[list[str], msgspec.Meta(max_length=256)]
-Drafter = Literal["auto", "off", "ngram", "draft"]
 Object = dict[str, Any]
 BiasObject = Annotated[dict[str, float | bool], msgspec.Meta(max_length=65536)]  # by token id or text; false bans
 BiasPairs = Annotated[list[tuple[int | str, float | bool]], msgspec.Meta(max_length=65536)]
@@ -29,7 +30,7 @@ BiasPairs = Annotated[list[tuple[int | str, float | bool]], msgspec.Meta(max_len
 class DraftWish(msgspec.Struct, frozen=True, kw_only=True):
     """A drafter, and how many tokens it drafts in a round, at most."""
 
-    drafter: Drafter = "auto"
+    drafter: Speculation = "auto"
     length: Annotated[int, msgspec.Meta(ge=1, le=64)] | None = None
 
 
@@ -55,7 +56,9 @@ class Generation(msgspec.Struct, frozen=True, kw_only=True):
     t_max_prompt_ms: float | None = None  # 0 or less: no limit
     t_max_predict_ms: float | None = None  # from the first token to the end of a line; 0 or less: no limit
     return_progress: bool | None = None
-    speculation: Drafter | DraftWish | None = None
+    speculation: Speculation | DraftWish | None = None
+    strict: bool | None = None  # near-ties are decided as plain decoding would, whoever drafts
+    tell_drafts: bool | None = None  # pieces of a stream say who drafted them
     priority: Literal["completion", "chat", "prefetch", "background"] | None = None
     supersedes: Text | None = None
 
@@ -147,6 +150,20 @@ class ChosenTool(msgspec.Struct, frozen=True, kw_only=True):
     type: Literal["function"] = "function"
 
 
+class Prediction(msgspec.Struct, frozen=True, kw_only=True):
+    """OpenAI's predicted output: a text that much of the answer will repeat, such as the file to be changed."""
+
+    type: Literal["content"]
+    content: str | list[Part]
+
+
+class ExtraFile(msgspec.Struct, frozen=True, kw_only=True):
+    """Another file that the model is shown, or may quote."""
+
+    text: str
+    filename: str = "tmp"
+
+
 class ChatRequest(Generation, frozen=True, kw_only=True):
     """POST /v1/chat/completions."""
 
@@ -160,6 +177,8 @@ class ChatRequest(Generation, frozen=True, kw_only=True):
     tools: Annotated[list[Tool], msgspec.Meta(max_length=128)] | None = None
     tool_choice: Literal["none", "auto", "required"] | ChosenTool | None = None
     chat_template_kwargs: Object | None = None
+    prediction: Prediction | None = None
+    references: list[ExtraFile] | None = None  # texts that the answer may quote; the model is not shown them here
     stream_options: StreamOptions | None = None
 
 
@@ -210,13 +229,6 @@ class LlamaCompletionRequest(LlamaGeneration, frozen=True, kw_only=True):
     """POST /completion."""
 
     prompt: str | list[str | Token | list[str | Token] | PromptObject] | PromptObject
-
-
-class ExtraFile(msgspec.Struct, frozen=True, kw_only=True):
-    """Another file that the model is shown."""
-
-    text: str
-    filename: str = "tmp"
 
 
 class InfillRequest(LlamaGeneration, frozen=True, kw_only=True):

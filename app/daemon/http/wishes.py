@@ -45,6 +45,8 @@ def overrides(body: Generation, service: "Service", **more: Any) -> "Overrides":
         "supersedes": body.supersedes or None,
         "prompt_seconds": _seconds(body.t_max_prompt_ms),
         "predict_seconds": _seconds(body.t_max_predict_ms),
+        "strict": body.strict,
+        "tell_drafts": body.tell_drafts or None,
     }
     fields |= {name: value for name, value in more.items() if value is not None and fields.get(name) is None}
     return Overrides(**{name: value for name, value in fields.items() if value is not None})

@@ -1,101 +1,140 @@
-"""Lookup drafting: what followed the last time these tokens stood here, in the prompt or in the answer.
+"""Lookup drafting: what usually followed these tokens, in the request's own text or in others at hand.
 
-Prompt lookup (Saxena 2023) with the longest match instead of a fixed n-gram, and one thing more: when a copied text
-departs from its source for a moment (a renamed variable), drafting resumes right behind the change, before a new match
-has grown long enough to be trusted.
+Prompt lookup (Saxena 2023) with the longest match instead of a fixed n-gram, and with continuations weighed by how
+often they followed (SuffixDecoding, Oliaro et al. 2024).
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
 
-from paceline.engine.acceptance import bucket
-from paceline.engine.drafters.base import Proposal, Worth
-from paceline.engine.drafters.suffix import SuffixAutomaton
+from paceline.engine.acceptance import STRENGTHS, Bucket, bucket
+from paceline.engine.drafters.base import Drafter, Proposal, Worth
+from paceline.engine.drafters.library import Library, Reference
+from paceline.engine.drafters.suffix import Cursor, Step, SuffixIndex, Walk
 
-REACH = 8  # how far behind a change the source is searched for the place to resume at
-COPYING = 4  # a run at least this long was copying, so that what broke it was a change and not a chance match
+LOOK_IN = 64  # of the prompt's last tokens, that the place in other texts is found by
+LEAST = 2  # a match in another text that is worth a proposal
+OTHERS = 2  # proposals from other texts, at most
+RIVAL = 0.12  # chance of a second continuation that is worth a proposal
+NEAR = 4  # and how far ahead it may stand
+ALIKE = 8  # proposals that begin with so many equal tokens are the same
+LOYALTY = 4.0  # in its own text an answer goes on like the last time, unless something else is so much more usual
+
+PARTS = 16  # of a chance, in its bucket
+UNSEEN = 1.5  # times that something else would have followed: not all continuations are known
+REPEATED = (0, 0, 1, 4)  # tokens by which a match counts as longer, when it was followed alike once, twice, three times
 
 
-class LookupDrafter:
-    """Drafts from the request's own tokens. Costs microseconds."""
+class Place(NamedTuple):
+    """Where an answer stands in a text. `length`: tokens that match; `kind`: evidence of which kind that is."""
+
+    source: SuffixIndex
+    state: int
+    length: int
+    kind: str
+    own: bool = False  # the request's own text
+
+    def walk(self, state: int, limit: int) -> Walk:
+        """The usual continuation."""
+        return self.source.walk(state, limit, loyalty=LOYALTY if self.own else 1.0, beyond=self.own)
+
+
+class LookupDrafter(Drafter):
+    """Drafts from texts. Costs microseconds."""
 
     name = "ngram"
 
-    def __init__(self) -> None:
-        self._index = SuffixAutomaton()
-        self._prompt = 0  # tokens of the prompt: the first that are seen
-        self._source: int | None = None  # index of the token that comes next if the copy goes on
-        self._run = 0  # tokens copied since the source was entered or resumed
-        self._resumed = False  # the run is one that continues behind a change
-        self._broken: int | None = None  # index of the source token that was not copied
-        self._since = 0  # tokens since then
+    def __init__(self, library: Library | None = None, references: Sequence[Reference] = ()) -> None:
+        """library: where other texts are, and where this request's own is left for those that go on with it.
+        references: (name, tokens) of texts that the answer may quote.
+        """
+        self._library = Library() if library is None else library
+        self._references = references
+        self._index: SuffixIndex | None = None
+        self._prompt = 0  # tokens in the index when the answer began
+        self._others: list[tuple[str, Cursor]] = []  # kind of the text, place in it
 
     def extend(self, tokens: Sequence[int]) -> None:
-        """Follow the copy along, then index the token."""
-        self._prompt = self._prompt or len(tokens)
-        for token in tokens:
-            self._follow(token)
-            self._index.extend((token,))
-            if self._source is None and self._broken is None:
-                self._enter()
+        """Index the tokens and follow them in the other texts."""
+        if self._index is None:
+            self._index = self._library.checkout(tokens)
+            self._prompt = len(self._index.tokens)
+            self._others = [(kind, Cursor(text)) for kind, text in self._library.sources(self._references)]
+            tokens = tokens[-LOOK_IN:]
+        else:
+            self._index.extend(tokens)
+            self._library.read_on()
+        for _, cursor in self._others:
+            for token in tokens:
+                cursor.advance(token)
 
     def propose(self, limit: int, worth: Worth) -> Sequence[Proposal]:
-        """The continuation of the longest match and, near a change, of the source behind it."""
-        proposals = []
-        length, end = self._index.match
+        """The usual continuation of the longest match, its strongest rival, and those of longer matches elsewhere."""
+        if self._index is None or limit < 1:
+            return ()
+        offers: list[Proposal] = []
+        length, _ = self._index.match
         if length:
-            kind = "copy" if end <= self._prompt else "self"
-            proposals.append(self._proposal(kind, length, end, limit))
-        if self._source is not None and self._resumed and self._source != end:
-            proposals.append(self._proposal("resume", self._run, self._source, limit))
-        elif self._source is None and self._broken is not None and self._since == 1:
-            proposals.append(self._proposal("resume", 0, self._broken + 1, limit))
-        return [proposal for proposal in proposals if proposal.tokens]
+            own = Place(self._index, self._index.matched, length, "self", own=True)
+            walk = own.walk(own.state, limit)
+            self._offer(offers, own if walk.place >= self._prompt else own._replace(kind="copy"), walk, limit)
+        found = [Place(at.index, at.state, at.length, kind) for kind, at in self._others if at.length >= LEAST]
+        found.sort(key=lambda place: place.length, reverse=True)
+        for place in found[:OTHERS]:
+            if place.length >= length:
+                self._offer(offers, place, place.walk(place.state, limit), limit)
+        return offers
 
     def close(self) -> None:
-        """Nothing to free."""
+        """Leave the text to the library."""
+        if self._index is not None:
+            self._library.give_back(self._index)
+            self._index = None
 
-    def _proposal(self, kind: str, strength: int, start: int, limit: int) -> Proposal:
-        tokens = self._index.tokens[start : start + limit]
-        period = len(tokens)
-        while 0 < len(tokens) < limit:  # the text ends here: what repeats itself goes on repeating itself
-            tokens.extend(tokens[-period:][: limit - len(tokens)])
-        return Proposal(self.name, tokens, [bucket(kind, strength + i) for i in range(len(tokens))])
-
-    def _enter(self) -> None:
-        """Start to follow the longest match's continuation."""
-        length, end = self._index.match
-        if length >= COPYING:
-            self._source, self._run, self._resumed = end, length, False
-
-    def _follow(self, token: int) -> None:
-        """Advance along the source, or note a departure from it and look for the way back."""
-        tokens = self._index.tokens
-        if self._source is not None:
-            if self._source < len(tokens) and tokens[self._source] == token:
-                self._source += 1
-                self._run += 1
-                if self._run >= COPYING:
-                    self._broken = None
-            else:
-                # A resumed run that breaks again at once was chance: the first break still counts.
-                if self._broken is None:
-                    self._broken, self._since = self._source, 0
-                self._source = None
-        if self._broken is not None:
-            self._since += 1
-            if self._source is None:
-                self._resume(token, self._broken)
-
-    def _resume(self, token: int, broken: int) -> None:
-        """Go on in the source where it has this token, nearest to a change of equal length first."""
-        if self._since > REACH:
-            self._broken = None
+    def _offer(self, offers: list[Proposal], place: Place, walk: Walk, limit: int) -> None:
+        """Add a walk and, where it soon had a strong rival, that too, unless the same was proposed already."""
+        if not walk.tokens or any(offer.tokens[:ALIKE] == walk.tokens[:ALIKE] for offer in offers):
             return
-        tokens = self._index.tokens
-        expected = broken + self._since - 1
-        first = broken + (self._since == 1)  # the token that just differed cannot be the way back
-        window = range(first, min(broken + REACH, len(tokens)))
-        for at in sorted(window, key=lambda index: abs(index - expected)):
-            if tokens[at] == token:
-                self._source, self._run, self._resumed = at + 1, 1, True
-                return
+        buckets = _buckets(walk, place.kind, place.length)
+        offers.append(Proposal(self.name, walk.tokens, buckets))
+        if walk.fork is None or walk.fork[0] >= NEAR or len(offers) > 1:
+            return
+        at, state = walk.fork
+        rival = next(each for each in place.source.followers(state) if each.token != walk.tokens[at])
+        if _chance(rival.step) < RIVAL:
+            return
+        behind = place.walk(rival.state, limit - at - 1)
+        tokens = [*walk.tokens[:at], rival.token, *behind.tokens]
+        rest = _buckets(behind, place.kind, place.length + at + 1)
+        offers.append(Proposal(self.name, tokens, [*buckets[:at], _fork(rival.step), *rest]))
+
+
+def _buckets(walk: Walk, kind: str, length: int) -> list[Bucket]:
+    """What each token of a walk behind a match of that length is estimated by."""
+    levels = rising(kind)
+    most = len(levels) - 1
+    found = [
+        _fork(step)
+        if step.share < 1.0
+        else levels[min(length + i + REPEATED[min(step.times, len(REPEATED) - 1)], most)]
+        for i, step in enumerate(walk.steps)
+    ]
+    n = len(walk.tokens)
+    found += levels[length + len(found) : length + n]
+    return found + [levels[most]] * (n - len(found))
+
+
+@lru_cache(maxsize=32)
+def rising(kind: str) -> list[Bucket]:
+    """The buckets for strengths from 0 to the greatest there is; not to be changed."""
+    return [bucket(kind, strength) for strength in range(STRENGTHS[-1] + 1)]
+
+
+def _chance(step: Step) -> float:
+    """Of a token that has rivals, supposing that one more is still unknown."""
+    return step.times / (step.times / step.share + UNSEEN)
+
+
+def _fork(step: Step) -> Bucket:
+    return rising("fork")[int(_chance(step) * PARTS)]

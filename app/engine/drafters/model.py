@@ -8,9 +8,11 @@ from numpy.typing import NDArray
 
 from paceline.engine.acceptance import Bucket, bucket
 from paceline.engine.backend import Backend
-from paceline.engine.drafters.base import Proposal, Worth
+from paceline.engine.costs import CostModel
+from paceline.engine.drafters.base import Drafter, Proposal, Worth
 from paceline.engine.kv import Slot, SlotTable
-from paceline.engine.sampler import NEAR, Distribution, SamplerSettings, distribution
+from paceline.engine.sampler import NEAR, Constraint, Distribution, SamplerSettings, distribution
+from paceline.engine.tree import ROOT
 from paceline.engine.verify import CHOICE
 from paceline.errors import EngineError, ModelError, PacelineError
 
@@ -21,7 +23,9 @@ CONFIDENCE_LEVELS = 12
 class DraftModel:
     """The pair's draft model, loaded when it is first asked for. Its slots outlive the requests."""
 
-    def __init__(self, load: Callable[[], Backend]) -> None:
+    def __init__(self, load: Callable[[], Backend], universal: bool = False) -> None:
+        """universal: its tokens are others than the target's, so that drafts go through text."""
+        self.universal = universal
         self._load = load
         self._failure: PacelineError | None = None
         self._slots: SlotTable | None = None
@@ -78,7 +82,7 @@ class DraftModel:
             self._backend, self._slots = None, None
 
 
-class ModelDrafter:
+class ModelDrafter(Drafter):
     """Drafts token by token for one request.
 
     With temperature 0, and whenever the request fixed its seed, the draft uses the very noise that the target will
@@ -90,15 +94,30 @@ class ModelDrafter:
     name = "draft"
 
     def __init__(
-        self, model: DraftModel, settings: SamplerSettings, *, shared_noise: bool, n_tokens: int | None = None
+        self,
+        model: DraftModel,
+        settings: SamplerSettings,
+        *,
+        shared_noise: bool,
+        n_tokens: int | None = None,
+        costs: CostModel | None = None,
+        constraint: Constraint | None = None,
+        runners_up: bool = False,
     ) -> None:
-        """`n_tokens`: size of the target's vocabulary; what the draft's has beyond it is padding, never drafted."""
+        """`n_tokens`: size of the target's vocabulary; what the draft's has beyond it is padding, never drafted.
+
+        costs: of a decode of the draft model, kept current. constraint: the request's, looked at and never advanced.
+        runners_up: beside each token of a deterministic draft the one that nearly came, as a branch.
+        """
         self._model = model
         self._settings = settings
         self._n_tokens = n_tokens
         self._shared_noise = shared_noise or settings.greedy
+        self._constraint = constraint
+        self._runners_up = runners_up and self._shared_noise
         self._tokens: list[int] = []
         self._slot: Slot | None = None
+        self.costs: CostModel | None = costs
 
     def extend(self, tokens: Sequence[int]) -> None:
         """Committed tokens; the cache catches up when a draft is asked for."""
@@ -111,22 +130,28 @@ class ModelDrafter:
         if limit < 1:
             return ()
         row = self._catch_up()
-        tokens: list[int] = []
-        drawn: list[Distribution] = []
-        buckets: list[Bucket] = []
+        rules = self._constraint.copy() if self._constraint is not None else None
+        found = _Drawing()
         assert self._slot is not None
         end = self._slot.backend.vocabulary.end_of_generation
         while True:
-            chosen = self._distribution(row, tokens)
-            token = chosen.choose(self._settings.seed, len(self._tokens) + len(tokens), self._stream)
-            tokens.append(token)
-            drawn.append(chosen)
-            buckets.append(bucket("draft", int(confidence(row, token) * CONFIDENCE_LEVELS)))
-            if len(tokens) >= limit or token in end or not worth(buckets):
+            chosen = self._distribution(row, found.tokens, rules)
+            if chosen is None:
                 break
-            row = self._decode(self._slot, [token])
+            at = len(self._tokens) + len(found.tokens)
+            first, *others = chosen.likeliest(1 + self._runners_up, self._settings.seed, at, self._stream)
+            found.add(first, chosen, confidence(row, first), [(each, confidence(row, each)) for each in others])
+            if len(found.tokens) >= limit or first in end or not worth(found.buckets):
+                break
+            if rules is not None:
+                rules.advance(first)
+            row = self._decode(self._slot, [first])
+        if not found.tokens:
+            return ()
         spent = (time.perf_counter() - began) * 1000
-        return (Proposal(self.name, tokens, buckets, None if self._shared_noise else drawn, spent),)
+        if self.costs is not None:
+            self.costs.observe(1, spent / len(found.tokens))
+        return (found.proposal(self.name, spent, drawn=not self._shared_noise),)
 
     def close(self) -> None:
         """Give the slot back; its cache stays for the next request that begins alike."""
@@ -150,10 +175,50 @@ class ModelDrafter:
         self._model.make_room(len(tokens))
         return np.asarray(slot.decode(tokens, outputs=1)[-1][: self._n_tokens])
 
-    def _distribution(self, row: NDArray[np.float32], drafted: Sequence[int]) -> Distribution:
+    def _distribution(
+        self, row: NDArray[np.float32], drafted: Sequence[int], rules: Constraint | None
+    ) -> Distribution | None:
+        """The draft's final distribution; None where it has no token that may come next."""
         window = self._settings.repetition_window
         recent = (self._tokens[-window:] + list(drafted))[-window:] if window else []
-        return distribution(row, self._settings, recent)
+        allowed = None if rules is None else rules.allowed()
+        if allowed is not None:
+            allowed = allowed[allowed < len(row)]
+            if not len(allowed):
+                return None
+        return distribution(row, self._settings, recent, allowed)
+
+
+class _Drawing:
+    """A draft as it grows: a chain and, where there are any, the tokens that nearly came instead."""
+
+    def __init__(self) -> None:
+        self.tokens: list[int] = []
+        self.buckets: list[Bucket] = []
+        self._drawn: list[Distribution] = []
+        self._beside: list[list[tuple[int, float]]] = []
+
+    def add(self, token: int, chosen: Distribution, sure: float, beside: list[tuple[int, float]]) -> None:
+        self.tokens.append(token)
+        self.buckets.append(bucket("draft", int(sure * CONFIDENCE_LEVELS)))
+        self._drawn.append(chosen)
+        self._beside.append(beside)
+
+    def proposal(self, name: str, milliseconds: float, *, drawn: bool) -> Proposal:
+        if not any(self._beside):
+            drawn_from = self._drawn if drawn else None
+            return Proposal(name, self.tokens, self.buckets, drawn_from, milliseconds)
+        tokens, buckets, parents, last = list[int](), list[Bucket](), list[int](), ROOT
+        for i, token in enumerate(self.tokens):
+            here = len(tokens)
+            for each, key in [(token, self.buckets[i])] + [
+                (other, bucket("second", int(sure * CONFIDENCE_LEVELS))) for other, sure in self._beside[i]
+            ]:
+                tokens.append(each)
+                buckets.append(key)
+                parents.append(last)
+            last = here
+        return Proposal(name, tokens, buckets, None, milliseconds, parents)
 
 
 def _able(backend: Backend) -> Backend:

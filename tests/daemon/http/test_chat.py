@@ -6,6 +6,8 @@ import threading
 import pytest
 
 from paceline.engine.grammar import Grammar
+from paceline.engine.sequence import Delta
+from paceline.engine.stats import DrafterStats
 from paceline.errors import BusyError, ContextOverflowError, EngineError, ModelError
 from support.asgi_client import Api
 from support.fake_service import END, FakeService, saying
@@ -109,6 +111,8 @@ def test_settings_reach_the_engine():
         t_max_prompt_ms=500,
         t_max_predict_ms=2500,
         speculation={"drafter": "ngram", "length": 4},
+        strict=True,
+        tell_drafts=True,
         logit_bias={"65": -100, "B": False},
         ignore_eos=True,
     )
@@ -119,6 +123,7 @@ def test_settings_reach_the_engine():
     assert (asked.max_tokens, asked.priority, asked.supersedes) == (5, "background", "file.py")
     assert (asked.prompt_seconds, asked.predict_seconds) == (0.5, 2.5)
     assert (asked.speculation, asked.draft_length) == ("ngram", 4)
+    assert (asked.strict, asked.tell_drafts) == (True, True)
     assert asked.logit_bias == ((65, -100.0), (66, float("-inf")), (END, float("-inf")))
 
 
@@ -129,6 +134,83 @@ def test_what_is_null_or_off_says_nothing():
     )
     assert overrides(seed=-1, t_max_prompt_ms=0, t_max_predict_ms=-1, supersedes="", stop=[]) == plain
     assert plain.priority == "chat"
+    assert overrides(tell_drafts=False, prediction=None, references=None, strict=None) == plain
+    assert (plain.strict, overrides(strict=False).strict) == (None, False)
+
+
+@pytest.mark.parametrize("name", ["auto", "off", "ngram", "draft", "lookahead"])
+def test_every_drafter_can_be_asked_for_with_a_length_and_without(name):
+    assert overrides(speculation=name).speculation == name
+    assert overrides(speculation={"drafter": name, "length": 3}).speculation == name
+
+
+def test_an_unknown_word_is_answered_with_the_known_ones():
+    for wish in ("magic", {"drafter": "magic"}):
+        _, reply = ask(speculation=wish)
+        assert reply.status == 400
+        for word in ("magic", "auto", "off", "ngram", "draft", "lookahead"):
+            assert word in reply.error["message"]
+    assert '"assistant"' in ask(messages=[{"role": "king"}])[1].error["message"]
+
+
+def test_streamed_text_says_who_drafted_it_and_only_then():
+    script = saying(Delta("a", "ngram"), Delta("b", "ngram"), "c", Delta("d", "draft"))
+    _, reply = ask(FakeService(script), stream=True, tell_drafts=True)
+    deltas = [each["choices"][0]["delta"] for each in reply.events[:-1]]
+    told = [(each["content"], each.get("drafter")) for each in deltas if each.get("content")]
+    by_character = [(char, drafter) for text, drafter in told for char in text]
+    assert by_character == [("a", "ngram"), ("b", "ngram"), ("c", None), ("d", "draft")]
+    assert not any("drafter" in each for each in deltas if not each.get("content"))
+    assert ask(FakeService(script))[1].json()["choices"][0]["message"]["content"] == "abcd"
+
+
+def test_a_prediction_is_what_the_answer_reproduces():
+    parts = [{"type": "text", "text": "x = "}, {"type": "text", "text": "1"}]
+    for content in ("x = 1", parts):
+        assert overrides(prediction={"type": "content", "content": content}).original == "x = 1"
+    assert overrides(prediction={"type": "content", "content": ""}).original == ""
+
+
+def test_every_answer_of_several_follows_the_prediction():
+    api, _ = ask(n=3, prediction={"type": "content", "content": "x"})
+    assert [each.original for each in api.service.asked] == ["x"] * 3
+
+
+@pytest.mark.parametrize(
+    ("prediction", "param"),
+    [
+        ({"type": "guess", "content": "x"}, "prediction.type"),
+        ({"type": "content"}, "prediction.content"),
+        ({"type": "content", "content": [{"type": "image_url"}]}, "prediction.content"),
+        ("x", "prediction"),
+    ],
+)
+def test_what_is_no_prediction_is_refused_by_name(prediction, param):
+    api, reply = ask(prediction=prediction)
+    assert (reply.status, reply.error["param"]) == (400, param)
+    assert not api.service.streams
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_the_usage_tells_how_much_of_the_prediction_stood(stream):
+    drafters = {"edit": DrafterStats(drafted=9, accepted=7), "ngram": DrafterStats(drafted=5, accepted=1)}
+    _, reply = ask(
+        FakeService(saying("Hi", drafters=drafters)), stream=stream, stream_options={"include_usage": True}, n=2,
+        prediction={"type": "content", "content": "Hi"},
+    )  # fmt: skip
+    usage = (reply.events[-2] if stream else reply.json())["usage"]
+    assert usage["completion_tokens_details"] == {"accepted_prediction_tokens": 14, "rejected_prediction_tokens": 4}
+
+
+def test_without_a_prediction_none_of_it_was_accepted_or_rejected():
+    _, reply = ask(FakeService(saying("Hi", drafters={"edit": DrafterStats(drafted=5, accepted=1)})))
+    details = reply.json()["usage"]["completion_tokens_details"]
+    assert details == {"accepted_prediction_tokens": 0, "rejected_prediction_tokens": 0}
+
+
+def test_texts_that_the_answer_may_quote_go_along_under_their_names():
+    texts = [{"filename": "a.py", "text": "a"}, {"text": "b"}]
+    assert overrides(references=texts).references == (("a.py", "a"), ("tmp", "b"))
 
 
 def test_the_newer_name_of_the_limit_wins():

@@ -2,6 +2,7 @@
 
 import pytest
 
+from paceline.engine.sequence import Delta
 from support.asgi_client import Api
 from support.fake_service import BOS, END, FakeService, saying
 
@@ -80,6 +81,13 @@ def test_a_stream_echoes_the_prompt_once():
     texts = [(each["choices"][0]["index"], each["choices"][0]["text"]) for each in reply.events[:-1]]
     for index in range(2):
         assert "".join(text for at, text in texts if at == index) == "Once upon a time"
+
+
+def test_streamed_text_says_who_drafted_it_and_the_echo_was_drafted_by_nobody():
+    _, reply = ask(FakeService(saying(Delta(" upon", "ngram"), " a")), echo=True, stream=True, tell_drafts=True)
+    choices = [each["choices"][0] for each in reply.events[:-1]]
+    told = [(each["text"], each.get("drafter")) for each in choices if each["text"]]
+    assert told == [("Once", None), (" upon", "ngram"), (" a", None)]
 
 
 def test_log_probabilities_tell_where_a_token_begins():

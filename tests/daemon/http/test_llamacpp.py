@@ -3,6 +3,7 @@
 import pytest
 
 from paceline.daemon.http.llamacpp import selected
+from paceline.engine.sequence import Delta
 from paceline.prompts.context import Attachment
 from paceline.prompts.fim import Budget
 from support.asgi_client import Api
@@ -73,6 +74,21 @@ def test_a_stream_has_pieces_then_the_whole_and_no_done():
     assert not any(each["stop"] for each in pieces)
     assert (last["stop"], last["content"], last["stop_type"]) == (True, "", "eos")
     assert "[DONE]" not in reply.body.decode()
+
+
+def test_streamed_text_says_who_drafted_it():
+    api, reply = complete(FakeService(saying(Delta("a", "draft"), "b")), stream=True, tell_drafts=True, strict=True)
+    *pieces, last = reply.events
+    told = [(each["content"], each.get("drafter")) for each in pieces if each["content"]]
+    assert told == [("a", "draft"), ("b", None)]
+    assert "drafter" not in last
+    assert last["generation_settings"]["strict"] is True
+    assert api.service.asked[0].tell_drafts
+
+
+def test_what_fills_a_hole_is_trimmed_as_a_whole_so_nobody_is_named():
+    _, reply = infill(FakeService(saying(Delta("1", "ngram"), "2 ")), stream=True, tell_drafts=True)
+    assert [(each["content"], "drafter" in each) for each in reply.events] == [("12", False), ("", False)]
 
 
 @pytest.mark.parametrize(

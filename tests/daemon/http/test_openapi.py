@@ -4,6 +4,7 @@ import msgspec
 import pytest
 
 from paceline.daemon.http import answers
+from paceline.engine.sequence import Delta
 from support.asgi_client import Api
 from support.fake_service import FakeService, saying
 
@@ -52,6 +53,17 @@ def test_required_fields_are_required_and_bounds_told(described):
     assert schema["properties"]["messages"]["minItems"] == 1
 
 
+def test_everything_that_speculation_takes_and_tells_is_described(described):
+    schemas = described["components"]["schemas"]
+    for name in ("ChatRequest", "CompletionRequest", "LlamaCompletionRequest", "InfillRequest"):
+        assert {"strict", "tell_drafts"} <= set(schemas[name]["properties"])
+        words = next(each["enum"] for each in schemas[name]["properties"]["speculation"]["anyOf"] if "enum" in each)
+        assert set(words) == {"auto", "off", "ngram", "draft", "lookahead"}
+    assert {"prediction", "references"} <= set(schemas["ChatRequest"]["properties"])
+    for name in ("ChatDelta", "TextChoice", "LlamaChunk"):
+        assert "drafter" in schemas[name]["properties"]
+
+
 def test_what_may_go_wrong_is_told(described):
     assert {"400", "403", "408", "413", "431", "500", "503"} <= set(
         described["paths"]["/v1/completions"]["post"]["responses"]
@@ -87,9 +99,9 @@ def test_the_token_is_described_where_there_is_one(described):
     ],
 )
 def test_answers_and_chunks_are_as_described(path, body, kind, chunk):
-    service = FakeService(saying("Hel", "lo", logprobs=True))
+    service = FakeService(saying("Hel", Delta("lo", "ngram"), logprobs=True))
     msgspec.json.decode(Api(service).post(path, body).body, type=kind)
-    options = {"stream_options": {"include_usage": True}, "return_progress": True, "stream": True}
+    options = {"stream_options": {"include_usage": True}, "return_progress": True, "stream": True, "tell_drafts": True}
     events = [each for each in Api(service).post(path, {**body, **options}).events if each != "[DONE]"]
     assert len(events) > 3
     for each in events:

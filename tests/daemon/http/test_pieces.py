@@ -25,13 +25,24 @@ def test_text_in_a_row_is_joined_and_nothing_else():
     assert joined(events) == [(0, Delta("ab")), (1, Delta("c")), (0, Delta("d")), (0, Prefilled(1, 2)), (0, Delta("e"))]
 
 
-@given(st.lists(st.tuples(st.integers(0, 2), st.text("ab", min_size=1, max_size=2))))
-def test_joining_loses_no_text(events):
-    found = joined([(index, Delta(text)) for index, text in events])
+def test_text_is_joined_with_what_the_same_drafter_said_and_with_nothing_else():
+    said = [Delta("a", "ngram"), Delta("b", "ngram"), Delta("c"), Delta("d"), Delta("e", "draft"), Delta("f", "ngram")]
+    expected = [Delta("ab", "ngram"), Delta("cd"), Delta("e", "draft"), Delta("f", "ngram")]
+    assert joined([(0, each) for each in said]) == [(0, each) for each in expected]
+    assert joined([(0, Delta("a", "x")), (1, Delta("b", "x"))]) == [(0, Delta("a", "x")), (1, Delta("b", "x"))]
+
+
+PIECE = st.tuples(st.integers(0, 2), st.text("ab", min_size=1, max_size=2), st.sampled_from(["", "ngram", "draft"]))
+
+
+@given(st.lists(PIECE))
+def test_joining_loses_no_text_and_no_drafter(events):
+    def by_character(pieces, index):
+        return [(char, drafter) for at, text, drafter in pieces if at == index for char in text]
+
+    found = [(at, each.text, each.drafter) for at, each in joined([(at, Delta(*said)) for at, *said in events])]
     for index in range(3):
-        assert "".join(each.text for at, each in found if at == index) == "".join(
-            text for at, text in events if at == index
-        )
+        assert by_character(found, index) == by_character(events, index)
 
 
 def test_a_feed_passes_on_what_threads_put_in():

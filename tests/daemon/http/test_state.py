@@ -62,6 +62,8 @@ def test_props_tell_what_clients_look_for():
     props = Api().get("/props").json()
     assert props["default_generation_settings"]["n_ctx"] == 4096
     assert props["default_generation_settings"]["params"]["top_k"] == 40
+    assert props["default_generation_settings"]["params"]["speculation"] == "auto"
+    assert props["default_generation_settings"]["params"]["strict"] is False
     assert (props["total_slots"], props["model_alias"], props["is_sleeping"]) == (8, "tiny", False)
     assert (props["bos_token"], props["eos_token"]) == ("<s>", "<|im_end|>")
     assert "message.content" in props["chat_template"]

@@ -136,7 +136,31 @@ def test_own_fields_may_be_sent_and_figures_come_back(client, model):
     asked = {"model": model, "prompt": "in the in the", "max_tokens": 40, "temperature": 0}
     answer = client.completions.create(**asked, extra_body={"speculation": {"drafter": "draft", "length": 4}})
     assert answer.timings["draft_n"] >= answer.timings["draft_n_accepted"] > 0
-    assert answer.usage.completion_tokens_details.accepted_prediction_tokens == answer.timings["draft_n_accepted"]
+    assert answer.usage.completion_tokens_details.accepted_prediction_tokens == 0  # there was no prediction
+
+
+def test_a_prediction_is_taken_and_its_part_in_the_answer_told(client, model):
+    asked = {"model": model, "messages": HELLO, "max_tokens": 60, "temperature": 0}
+    plain = client.chat.completions.create(**asked).choices[0].message.content
+    foretold = client.chat.completions.create(
+        **asked, prediction={"type": "content", "content": plain}, extra_body={"speculation": "ngram"}
+    )
+    assert foretold.choices[0].message.content == plain
+    details = foretold.usage.completion_tokens_details
+    edit = foretold.timings["drafters"].get("edit", {"draft_n": 0, "draft_n_accepted": 0})  # where it does not pay
+    assert details.accepted_prediction_tokens == edit["draft_n_accepted"]
+    assert details.rejected_prediction_tokens == edit["draft_n"] - edit["draft_n_accepted"]
+
+
+def test_who_drafted_what_does_not_disturb_a_client_that_does_not_know_of_it(client, model):
+    asked = {"model": model, "messages": HELLO, "max_tokens": 40, "temperature": 0, "stream": True}
+    plain = list(client.chat.completions.create(**asked))
+    own = {"speculation": "draft", "tell_drafts": True, "strict": True}
+    told = list(client.chat.completions.create(**asked, extra_body=own))
+    texts = ["".join(chunk.choices[0].delta.content or "" for chunk in chunks) for chunks in (plain, told)]
+    assert texts[0] == texts[1] != ""
+    drafters = [(chunk.choices[0].delta.model_extra or {}).get("drafter") for chunk in told]
+    assert "draft" in drafters
 
 
 def test_a_conversation_that_is_too_long_is_one_error_with_both_numbers(client, model):
