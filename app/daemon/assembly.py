@@ -4,7 +4,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -37,6 +37,7 @@ LEAST_CONTEXT = 2048  # tokens; below that nothing useful can be asked
 REPETITIONS = 5
 PATIENCE = 60.0  # seconds; on an idle machine of two cores the 1.5B with its draft takes about 20
 TOY = 1.0  # milliseconds a token: nothing depends on the costs of a model as small as that, and they are mostly noise
+GLANCE = 0.2  # seconds between looks whether somebody pressed Ctrl-C
 DRIFT = 1.6  # a change of the machine's pace beyond this is worth a new measurement
 THROUGH_TEXT = "its drafts go through text, and about one in five ends in a token that the target cuts otherwise"
 BUSY = "other programs kept the machine busy"
@@ -291,6 +292,8 @@ def _open(
     thread = threading.Thread(target=load, name="paceline-load", daemon=True)
     try:
         thread.start()
+        while not wait((loaded,), GLANCE).done:  # a signal that comes just before a wait does not end it
+            pass
         return loaded.result()
     except BaseException:
         stop.set()

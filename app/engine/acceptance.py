@@ -1,6 +1,6 @@
 """How likely drafted tokens are to be accepted, learned while running."""
 
-import math
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -8,13 +8,16 @@ Bucket = tuple[str, int]  # (what kind of evidence, how strong): one estimate ea
 
 STRENGTHS = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48)
 _LEVELS = {str(level): level for level in STRENGTHS}
-DECAY = 0.985  # an observation's weight halves after about 46 more in its bucket
-PRIOR_WEIGHT = 6.0
+DECAY = 0.995  # an observation's weight halves after about 140 more in its bucket
+PRIOR_WEIGHT = 20.0
 UNBIASED = ("draft", "draft-mean", "second", "guess")  # a draft's confidence already depends on the text
-STEP = 0.1
-BOUND = 2.0
-KEPT = 20.0  # observations of a bucket that count in the next run, at most: its texts may be others
+FIRM = 4.0  # misses that a request's own rate has to make up for, to count as much as all that was seen before
+KEPT = 40.0  # observations of a bucket that count in the next run, at most: its texts may be others
 MOST = 1e6  # and more than so many are no observations
+
+SURE = (0.1, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.999)  # borders between strengths
+DISPUTED = "?"  # behind a kind: another drafter says something else here
+DOUBT = 0.5  # what remains of a chance then, before it is known
 
 # Before anything is known. Kept below what is usually seen: an optimistic start would be paid for in speed.
 PRIORS: Mapping[str, Sequence[tuple[int, float]]] = {
@@ -51,13 +54,34 @@ PRIORS: Mapping[str, Sequence[tuple[int, float]]] = {
     # by tokens copied since a change
     "resume": ((0, 0.3), (1, 0.4), (2, 0.65), (3, 0.8), (4, 0.85), (8, 0.92), (16, 0.96)),
     # by times that the same replacement was made before, less those that it was not
-    "swap": ((0, 0.3), (1, 0.6), (2, 0.8), (3, 0.88), (6, 0.94)),
+    "swap": ((0, 0.4), (1, 0.7), (2, 0.85), (3, 0.9), (6, 0.95)),
     # lookahead: by position in the n-gram; and its guesses themselves
     "pool": ((0, 0.25), (1, 0.5), (2, 0.6), (3, 0.6)),
     "guess": ((0, 0.05),),
-    "second": ((0, 0.05), (1, 0.15), (2, 0.25), (4, 0.4)),  # what the draft nearly chose, by its own probability
-    "draft": ((0, 0.2), (3, 0.4), (6, 0.65), (8, 0.8), (12, 0.95)),  # twelfths of the draft's own probability
-    "draft-mean": ((0, 0.65),),
+    # by tokens of the answer before a known original has begun to be copied
+    "begin": ((0, 0.25), (1, 0.05), (2, 0.3), (3, 0.6), (4, 0.1)),
+    # by the draft's own probability (`sureness`): its token, the one that it nearly chose, any first token
+    "draft": (
+        (0, 0.05),
+        (1, 0.2),
+        (2, 0.4),
+        (3, 0.55),
+        (4, 0.65),
+        (6, 0.76),
+        (8, 0.86),
+        (12, 0.93),
+        (16, 0.965),
+        (24, 0.98),
+        (32, 0.99),
+        (48, 0.995),
+    ),
+    "second": ((0, 0.05), (1, 0.2), (2, 0.35), (3, 0.4)),
+    "draft-mean": ((0, 0.75),),
+}
+
+
+_disputed: Mapping[Bucket, Bucket] = {
+    (kind, level): (kind + DISPUTED, level) for kind in PRIORS if kind != "swap" for level in STRENGTHS
 }
 
 
@@ -66,10 +90,22 @@ def bucket(kind: str, strength: int) -> Bucket:
     return kind, max(level for level in STRENGTHS if level <= strength)
 
 
+def sureness(probability: float) -> int:
+    """A strength for a draft model's own probability of a token."""
+    return STRENGTHS[bisect_right(SURE, probability)]
+
+
+def disputed(key: Bucket) -> Bucket:
+    """The bucket for a token that another drafter contradicts. A replacement is contradicted by what it replaces."""
+    return _disputed.get(key, key)
+
+
 def prior(key: Bucket) -> float:
     """The acceptance assumed before anything was seen."""
     kind, strength = key
-    return max(chance for level, chance in PRIORS[kind] if level <= strength)
+    base = kind.removesuffix(DISPUTED)
+    chance = max(chance for level, chance in PRIORS[base] if level <= strength)
+    return chance if base == kind else chance * DOUBT
 
 
 @dataclass
@@ -103,7 +139,7 @@ class AcceptanceTable:
             for level, pair in _items(levels):
                 if not (isinstance(pair, list) and len(pair) == 2 and all(map(_is_count, pair)) and pair[0] <= pair[1]):
                     raise ValueError(f"not observations: {pair!r}")
-                if kind in PRIORS and level in _LEVELS and pair[1]:
+                if kind.removesuffix(DISPUTED) in PRIORS and level in _LEVELS and pair[1]:
                     accepted, seen = _capped(*pair)
                     counts[kind, _LEVELS[level]] = (accepted, seen)
         return cls(counts)
@@ -129,23 +165,28 @@ def _is_count(number: object) -> bool:
 class Forecast:
     """The table as one request sees it: some texts repeat themselves more than others.
 
-    A leaning is a number on the log-odds scale for each kind of evidence, moved by stochastic gradient steps of the
-    log-likelihood (online logistic regression with the table's estimate as offset).
+    A kind's tokens are wrong `ratio` times as often here as the table says: observed over expected misses, both with
+    FIRM more to begin with (a Gamma-Poisson estimate with mean 1).
     """
 
     table: AcceptanceTable
-    leanings: dict[str, float] = field(default_factory=dict)  # by kind of evidence
+    misses: dict[str, tuple[float, float]] = field(default_factory=dict)  # by kind of evidence: observed, expected
+
+    def ratio(self, kind: str) -> float:
+        """How often this request's tokens of a kind are wrong, over how often all are."""
+        observed, expected = self.misses.get(kind, (0.0, 0.0))
+        return (observed + FIRM) / (expected + FIRM)
 
     def chance(self, key: Bucket) -> float:
-        """The table's estimate, moved by the leaning."""
+        """The table's estimate, moved by the ratio."""
+        chance = self.table.chance(key)
         if key[0] in UNBIASED:
-            return self.table.chance(key)
-        p = min(max(self.table.chance(key), 1e-3), 1 - 1e-3)
-        return 1.0 / (1.0 + (1.0 - p) / p * math.exp(-self.leanings.get(key[0], 0.0)))
+            return chance
+        return 1.0 - min(1.0, (1.0 - chance) * self.ratio(key[0]))
 
     def observe(self, key: Bucket, accepted: bool) -> None:
         """Learn for this request and for all."""
         if key[0] not in UNBIASED:
-            moved = self.leanings.get(key[0], 0.0) + STEP * (accepted - self.chance(key))
-            self.leanings[key[0]] = min(max(moved, -BOUND), BOUND)
+            observed, expected = self.misses.get(key[0], (0.0, 0.0))
+            self.misses[key[0]] = observed + (not accepted), expected + 1.0 - self.table.chance(key)
         self.table.observe(key, accepted)

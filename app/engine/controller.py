@@ -17,7 +17,7 @@ from paceline.engine.acceptance import AcceptanceTable
 from paceline.engine.costs import CostModel, Costs
 from paceline.engine.growth import affordable
 
-MARGIN = 1.08  # a draft must promise this much more than plain decoding: estimates err, and nobody may get slower
+MARGIN = 1.03  # a draft must promise this much more than plain decoding: estimates err, and nobody may get slower
 PROBE_SHARE = 0.01  # of the time may go into finding out whether the draft model pays
 HOPE = 0.9  # the acceptance at which a draft model is still worth a probe
 
@@ -65,6 +65,12 @@ class Controller:
         one, totals = draft.at(1), expected_tokens([chance] * limit)
         return max(totals[k] / (k * one + costs.at(k + 1)) for k in range(1, limit + 1)) * costs.at(1)
 
-    def may_probe(self, draft: Costs) -> bool:
-        """Whether there is time to find out if a drafter that decodes at these costs pays."""
-        return self.outlook(HOPE, draft) > MARGIN and self.probing_ms < PROBE_SHARE * self.decoding_ms
+    def may_probe(self, draft: Costs, reading_ms: float = 0.0) -> bool:
+        """Whether there is time to find out if a drafter that decodes at these costs pays.
+
+        reading_ms: what it takes to read what it has not read.
+        """
+        budget = PROBE_SHARE * self.decoding_ms
+        return (
+            self.outlook(HOPE, draft) > MARGIN and self.probing_ms < budget and self.probing_ms + reading_ms <= budget
+        )

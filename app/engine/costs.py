@@ -12,7 +12,8 @@ from paceline.engine.backend import Backend, Span
 
 ENOUGH = 30  # decodes that show a lasting change
 LEAST_PART = 0.1
-SIZES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64)
+# Kernels work on blocks of 8 and 16 rows: what lies on either side of such a border can differ by a fifth.
+SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 15, 16, 17, 20, 24, 31, 32, 33, 48, 64)
 
 
 @dataclass(frozen=True)
@@ -182,8 +183,8 @@ class CostModel:
         ratio = milliseconds / self.at(m)
         step = min(max(ratio, 0.7), 1.4)
         self.pace *= step**0.1
-        near = self._nearest(m)
-        self.offsets[near] = min(max(self.offsets.get(near, 1.0) * step**0.05, 0.5), 2.0)
+        if m in self.curve.sizes:  # others lie between two measured ones, and may be on another side of a cliff
+            self.offsets[m] = min(max(self.offsets.get(m, 1.0) * step**0.05, 0.5), 2.0)
 
     @property
     def drift(self) -> float:

@@ -315,7 +315,7 @@ class Engine:
     def _decode(self, work: Sequence[Work]) -> tuple[Logits, Hidden | None]:
         """Rows of logits and, where a drafter looks at them, hidden states."""
         spans = [each.span for each in work]
-        if any(each.sequence.needs_hidden for each in work):
+        if any(isinstance(each, Round) and each.sequence.needs_hidden for each in work):
             return self.target.decode(spans, hidden=True), self.target.hidden_states()
         rows = self.target.decode(spans)
         # Strict requests may decode once more before others have read their rows.

@@ -9,6 +9,8 @@ from paceline.engine.controller import MARGIN, Controller, best_length, expected
 from paceline.engine.costs import Costs
 from paceline.engine.drafters.base import NO_DRAFT, Draft, Drafter, Proposal, Worth
 from paceline.engine.growth import FAINT, Candidates, best_tree
+from paceline.engine.paper import SHORT, Paper
+from paceline.engine.rivals import marked
 from paceline.engine.tree import ROOT
 from paceline.engine.tree import leaves as ends_of
 from paceline.errors import PacelineError
@@ -19,6 +21,12 @@ ALLOWANCE = 0.0025  # and what is added per plain token
 STALL = 1.5  # times the usual cost: more than that is somebody else's doing
 CREDIT = 20.0  # winnings that may be put at stake
 FIRST_TOKEN: Bucket = ("draft-mean", 0)
+
+
+FEW = 8  # committed tokens that a draft model reads with the next draft
+TRUST = 1.2  # what the outlook of a draft model is worth that has won more than it may lose
+EXTRA = 2.0  # plain decodes that a draft model may lose beyond that, as much of its cost is its own time
+HORIZON = 128  # tokens that an answer may be expected to go on for
 
 
 def always(so_far: Sequence[Bucket]) -> bool:
@@ -45,9 +53,11 @@ class Pilot:
     forecast: Forecast
     forced: bool = False
     balance: float = 0.0  # what drafting has gained in this request, in plain decodes
+    on_paper: float = 0.0  # what drafts that were not made for what had been lost would have gained
     failed: list[Failure] = field(default_factory=list)
     _offers: list[Proposal] = field(default_factory=list)
     _probing: bool = False
+    _paper: Paper = field(default_factory=Paper)
     _room: int = LONGEST
 
     def __post_init__(self) -> None:
@@ -71,22 +81,24 @@ class Pilot:
         limit: how far it may reach. leaves: how many ends it may have. room: and tokens, where it branches.
         costs: what a round costs this request, where others share the step.
         """
-        limit, self._room = min(limit, LONGEST), min(room, LONGEST)
+        wanted, limit, self._room = limit, min(limit, LONGEST), min(room, LONGEST)
         self._costs = costs or self.shared.costs
         self._offers, self._probing = [], False
         if limit < 1:
             return NO_DRAFT
         stake = math.inf if self.forced else GRANT + self.balance
         best, rate, whole = NO_DRAFT, (0.0 if self.forced else MARGIN / self._costs.at(1)), False
+        free = [offer for drafter in drafters if not drafter.costs for offer in self._ask(drafter, limit, always)]
+        self._offers = marked(free)
+        for offer in self._offers:
+            length, promised = self._length(offer, stake, leaves)
+            if promised > rate:
+                best, rate, whole = Draft.of(offer, length), promised, offer.whole
+        if not best.tokens and self.balance < 0:
+            self._play_on_paper()
         for drafter in drafters:
-            for offer in () if drafter.costs else self._ask(drafter, limit, always):
-                self._offers.append(offer)
-                length, promised = self._length(offer, stake, leaves)
-                if promised > rate:
-                    best, rate, whole = Draft.of(offer, length), promised, offer.whole
-        for drafter in drafters:
-            affordable = self._affordable(drafter.costs, limit, stake) if drafter.costs else 0
-            if drafter.costs and affordable and (self.forced or self._may_pay(drafter.costs, affordable, rate)):
+            affordable = self._affordable(drafter.costs, limit, stake + EXTRA) if drafter.costs else 0
+            if drafter.costs and affordable and (self.forced or self._may_pay(drafter, affordable, rate, wanted)):
                 made = self._ask(drafter, affordable, self._worth_one_more(drafter.costs, affordable))
                 self._offers[:0] = made  # drawn tokens come before others
                 if made:
@@ -107,6 +119,9 @@ class Pilot:
             self.balance = min(self.balance + len(committed) - spent, CREDIT)
         else:
             self.balance = min(self.balance + ALLOWANCE, CREDIT)
+        won = self._paper.follow(committed)
+        self.on_paper += max(0.0, won)
+        self.balance = min(self.balance + max(0.0, won), max(self.balance, 0.0))  # what was lost can be won back
         shared.decoding_ms += milliseconds + chosen.milliseconds
         if self._probing:
             shared.probing_ms += chosen.milliseconds + max(0.0, milliseconds - costs.at(1))
@@ -115,6 +130,19 @@ class Pilot:
             if offer.milliseconds:
                 self.forecast.observe(FIRST_TOKEN, right)
         self._offers = []
+
+    def _play_on_paper(self) -> None:
+        """Note the draft that the stake forbids, if there is one, to see whether the text has turned for the better."""
+        if self._paper.busy:
+            return
+        best, rate = NO_DRAFT, MARGIN / self._costs.at(1)
+        for offer in self._offers:
+            if not (offer.whole or offer.parents):
+                length, promised = best_length(self._chances(offer), self._costs)
+                if promised > rate:
+                    best, rate = Draft.of(offer, min(length, SHORT)), promised
+        if best.tokens:
+            self._paper.begin(best.tokens, self._costs.at(len(best.tokens) + 1) / self._costs.at(1))
 
     def _ask(self, drafter: Drafter, limit: int, worth: Worth) -> list[Proposal]:
         """A drafter's offers. One that fails is not asked again."""
@@ -223,13 +251,20 @@ class Pilot:
         costs, one, plain = self._costs, draft.at(1), self._costs.at(1)
         return max((k for k in range(1, limit + 1) if k * one + costs.at(k + 1) - plain <= stake * plain), default=0)
 
-    def _may_pay(self, draft: Costs, limit: int, rate: float) -> bool:
-        """By the learned acceptance it beats the rate, or, seldom, by a hopeful one it would."""
-        shared = self.shared
+    def _may_pay(self, drafter: Drafter, limit: int, rate: float, wanted: int) -> bool:
+        """By the learned acceptance it beats the rate, or, seldom, by a hopeful one it would.
+
+        What it has to read first must come in again before the answer ends, or within `HORIZON` tokens.
+        """
+        shared, draft, plain = self.shared, drafter.costs, self._costs.at(1)
+        assert draft is not None, "only drafters that decode are weighed like this"
+        reading = draft.at(drafter.backlog) if drafter.backlog > FEW else 0.0
         outlook = shared.outlook(self.forecast.chance(FIRST_TOKEN), draft, min(limit, 16), self._costs)
-        if outlook / self._costs.at(1) > rate:
+        if not reading and self.balance > GRANT:  # it knows best when to stop, which the outlook does not reckon with
+            outlook *= TRUST
+        if outlook / plain > rate and min(wanted, HORIZON) * plain * (1 - 1 / outlook) > reading:
             return True
-        self._probing = shared.may_probe(draft)
+        self._probing = shared.may_probe(draft, reading)
         return self._probing
 
     def _worth_one_more(self, draft: Costs, limit: int) -> Worth:

@@ -4,12 +4,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from paceline.engine.acceptance import PRIORS, bucket
+from paceline.engine.acceptance import PRIORS, bucket, prior
 from paceline.engine.controller import MARGIN, Controller, best_length, expected_tokens
 from paceline.engine.costs import CostCurve, CostModel
 from paceline.engine.drafters.base import NO_DRAFT, Drafter, Proposal
 from paceline.engine.growth import EDGE, WORST, expected_loss
 from paceline.engine.pilot import ALLOWANCE, GRANT, LONGEST, Pilot
+from paceline.engine.rivals import marked
 
 FLAT = CostCurve((1, 64), (10.0, 10.1))
 PROPORTIONAL = CostCurve((1, 64), (10.0, 640.0))
@@ -243,8 +244,9 @@ def fixed_curves(draw):
 )
 def test_no_sequence_of_offers_and_outcomes_costs_a_request_more_than_the_grant_and_the_allowance(curve, rounds, kind):
     """The balance never falls below -GRANT - WORST, as a draft is made only where the stake covers all but WORST of its
-    cost. It rises by what drafts save and by ALLOWANCE in every round without one. So the time is never above
-    plain x (tokens + GRANT + WORST + ALLOWANCE x rounds without a draft), at any moment."""
+    cost. It rises by what drafts save, by ALLOWANCE in every round without one, and by what forbidden drafts would have
+    saved. So the time is never above plain x (tokens + GRANT + WORST + ALLOWANCE x rounds without a draft + on paper),
+    at any moment."""
     pilot, drafter = Pilot.of(Controller(CostModel(curve))), Offering(kind=kind)
     plain, time, tokens, undrafted = curve.at(1), 0.0, 0, 0
     for offers, right in rounds:
@@ -253,7 +255,8 @@ def test_no_sequence_of_offers_and_outcomes_costs_a_request_more_than_the_grant_
         time += spent
         tokens += accepted + 1
         undrafted += drafted == 0
-        assert time <= plain * (tokens + GRANT + WORST + ALLOWANCE * undrafted) * (1 + 1e-9)
+        most = tokens + GRANT + WORST + ALLOWANCE * undrafted + pilot.on_paper
+        assert time <= plain * most * (1 + 1e-9)
         assert pilot.balance >= -GRANT - WORST - 1e-9
 
 
@@ -283,6 +286,49 @@ def test_what_one_request_lost_is_not_held_against_the_next():
     for _ in range(200):
         controller.acceptance.observe(("copy", 48), True)
     assert len(Pilot.of(controller).choose([drafter], 5).tokens) == 1
+
+
+def test_a_text_that_turns_for_the_better_is_drafted_again_after_losses():
+    curve = CostCurve((1, 2, 8, 64), (10.0, 16.0, 50.0, 160.0))
+    pilot, drafter = Pilot.of(Controller(CostModel(curve))), Offering()
+    drafter.next = [(40, 16)]
+    while pilot.balance > -1.5:
+        played(pilot, curve, [drafter], right=0)
+    pilot.forecast.table.counts.clear()
+    pilot.forecast.misses.clear()
+    text = iter(range(10_000))
+    at, drafted = 0, []
+    for _ in range(60):  # from here on every token is what was offered
+        drafter.first = [at]
+        chosen = pilot.choose([drafter], LONGEST)
+        n = len(chosen.tokens)
+        pilot.learn(chosen, range(n), [next(text) for _ in range(n + 1)], curve.at(n + 1))
+        at += n + 1
+        drafted.append(n)
+    assert drafted[0] == 0 or pilot.balance > 0
+    assert max(drafted) > 15
+    assert sum(drafted) > 200
+
+
+# Offers that contradict each other.
+
+
+def test_a_token_that_another_offer_contradicts_is_estimated_apart_from_others():
+    one = Proposal("a", [1, 2, 3], [("copy", 4), ("copy", 6), ("copy", 6)])
+    other = Proposal("b", [1, 9], [("self", 2), ("self", 3)])
+    first, second = marked([one, other])
+    assert first.buckets == [("copy", 4), ("copy?", 6), ("copy", 6)]
+    assert second.buckets == [("self", 2), ("self?", 3)]
+    assert prior(("copy?", 6)) < prior(("copy", 6))
+
+
+def test_offers_that_agree_and_trees_and_replacements_are_left_as_they_are():
+    one = Proposal("a", [1, 2, 3], [("copy", 4)] * 3)
+    longer = Proposal("b", [1, 2, 3, 4], [("self", 2)] * 4)
+    tree = Proposal("c", [5, 6], [("pool", 0)] * 2, parents=[-1, -1])
+    assert marked([one, longer, tree]) == [one, longer, tree]
+    swap = Proposal("d", [7], [("swap", 2)])
+    assert marked([one, swap])[1] == swap
 
 
 # The draft model.
@@ -333,6 +379,20 @@ def test_the_outlook_is_the_best_that_any_length_gives():
     controller = Controller(CostModel(CostCurve((1, 2, 3), (10.0, 12.0, 14.0))), CostModel(CostCurve((1,), (4.0,))))
     by_hand = max((1 + 0.5) / (4 + 12), (1 + 0.5 + 0.25) / (8 + 14), 0)
     assert controller.outlook(0.5, limit=2) == pytest.approx(10 * by_hand)
+
+
+def test_a_draft_model_that_has_to_read_more_than_it_can_bring_in_is_not_asked():
+    class Behind(Drafting):
+        backlog = 500
+
+    controller = Controller(CostModel(FLAT), CostModel(FAST_DRAFT))
+    reading = CostCurve((1, 2, 64), (0.5, 1.0, 32.0))
+    for wanted, asked in ((8, False), (4000, True)):
+        drafter = Behind(0.5)
+        drafter.costs = reading
+        pilot = Pilot.of(controller)
+        pilot.choose([drafter], wanted)
+        assert bool(drafter.asked) == asked
 
 
 def test_lookup_is_preferred_where_the_draft_model_gives_less():

@@ -127,7 +127,7 @@ def test_confidence_is_the_models_own_probability_at_temperature_one():
 
 
 def test_confidence_decides_the_bucket():
-    for probability, bucket in ((0.999, 8), (0.51, 6), (0.3, 3), (0.15, 1)):
+    for probability, bucket in ((0.9995, 48), (0.96, 16), (0.51, 3), (0.31, 2), (0.15, 1)):
         backend = FakeBackend()
         backend.table[...] = 0.0  # the seven others share the rest
         backend.table[..., 2] = math.log(7 * probability / (1 - probability))

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from paceline.engine.acceptance import sureness
 from paceline.engine.costs import CostCurve, CostModel
 from paceline.engine.drafters.model import DraftModel, ModelDrafter
 from paceline.engine.drafters.universal import (
@@ -236,17 +237,20 @@ def test_a_continuation_is_what_it_says_or_nothing(before, text):
 
 
 def test_a_token_is_as_likely_as_all_that_the_draft_said_for_it():
-    _, levels = written([("qu", 0.8), ("ic", 0.8), ("k", 0.8), ("x", 1.0), ("!", 1.0)], "a ")
-    assert levels[0] == 8 and levels[1:3] == [8, 8], "qu alone; then i and c of one token"
     target = text_vocabulary(["quick", *BYTES])
-    parts = [("qu", 0.8), ("ick", 0.5), ("x!", 0.6), ("?", 1.0)]
-    assert written(parts, "a", target=target) == (["quick", "x", "!", "?"], [4, 6, 6, 8])
+    parts = [("qu", 0.8), ("ick", 0.4), ("x!", 0.65), ("?", 1.0), (".", 1.0)]
+    tokens, levels = written(parts, "a", target=target)
+    assert tokens == ["quick", "x", "!", "?", "."]
+    assert levels == [sureness(chance) for chance in (0.8 * 0.4, 0.65, 0.65, 1.0, UNSURE)]
+    assert len(set(levels)) == 4
 
 
 def test_the_last_token_is_trusted_less_unless_the_answer_ends_with_it():
     sure = [("a", 1.0), ("!", 1.0)]
-    assert written(sure)[1] == [12, 8] and 8 <= UNSURE * 12 < 12
-    assert written(sure, end=(TARGET.eos, 0.5)) == (["a", "!", "<end>"], [12, 12, 6])
+    assert written(sure) == (["a", "!"], [sureness(1.0), sureness(UNSURE)])
+    assert sureness(UNSURE) < sureness(1.0)
+    levels = [sureness(chance) for chance in (1.0, 1.0, 0.5)]
+    assert written(sure, end=(TARGET.eos, 0.5)) == (["a", "!", "<end>"], levels)
 
 
 def test_half_of_a_character_waits_for_the_other():

@@ -94,6 +94,11 @@ class Drafter:
     costs: Costs | None = None  # of one decode of its own; None: proposing costs next to nothing
     needs_hidden = False  # whether `see` must have the target's hidden states
 
+    @property
+    def backlog(self) -> int:
+        """Tokens that one which decodes would have to read before it can draft."""
+        return 0
+
     def extend(self, tokens: Sequence[int]) -> None:
         """These tokens were committed: the prompt at first, then what each round brought."""
         raise NotImplementedError

@@ -17,6 +17,7 @@ COPYING = 4  # a run at least this long was copying, so that what broke it was a
 PATIENCE = 256  # tokens after which a change is taken for the end of the copy, where no original is known
 CONFIRMED = 2  # tokens copied behind a change that show where it ended
 LONGEST = 12  # tokens of a replacement that is remembered
+UNBEGUN = 8  # tokens of an answer before which an original may still begin: a word, a fence
 LOOKED_AT = 8  # places with the same two tokens that are compared
 
 
@@ -53,7 +54,9 @@ class EditDrafter(Drafter):
         self._run = 0  # tokens copied since the source was entered or resumed
         self._resumed = self._known
         self._break: _Break | None = None
-        self._begun = False
+        self._begun = False  # the prompt has come
+        self._answered = 0  # tokens of the answer
+        self._entered = False  # some of the source has been copied
         self._index(0, len(original))
 
     def extend(self, tokens: Sequence[int]) -> None:
@@ -66,13 +69,23 @@ class EditDrafter(Drafter):
             return
         for token in tokens:
             self._said.append(token)
+            self._answered += 1
             self._follow(token)
+            self._entered = self._entered or self._run >= CONFIRMED
             if self._at is None and (self._break is None or self._known):
                 self._enter()
             if not self._known:
                 self._index(len(self._said) - 1, len(self._said))
 
     def propose(self, limit: int, worth: Worth) -> Sequence[Proposal]:
+        """What may follow: the original's beginning, as long as it may still come; then `_along`."""
+        if not self._known or self._entered or self._answered > UNBEGUN:
+            return self._along(limit)
+        tokens = self._source[:limit]
+        keys = [bucket("begin", self._answered), *_keys(1, len(tokens) - 1)]
+        return (Proposal(self.name, tokens, keys), *(each for each in self._along(limit) if each.tokens != tokens))
+
+    def _along(self, limit: int) -> Sequence[Proposal]:
         """The source from where the copy is, with the replacements made so far; and without, where that differs."""
         if self._at is not None:
             swapped, plain = self._written(self._at, self._run, limit), self._copied(self._at, self._run, limit)

@@ -6,18 +6,17 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from paceline.engine.acceptance import Bucket, bucket
+from paceline.engine.acceptance import Bucket, bucket, sureness
 from paceline.engine.backend import Backend
 from paceline.engine.costs import CostModel
 from paceline.engine.drafters.base import Drafter, Proposal, Worth
 from paceline.engine.kv import Slot, SlotTable
-from paceline.engine.sampler import NEAR, Constraint, Distribution, SamplerSettings, distribution
+from paceline.engine.sampler import NEAR, Constraint, Distribution, SamplerSettings, distribution, likeliest
 from paceline.engine.tree import ROOT
 from paceline.engine.verify import CHOICE
 from paceline.errors import EngineError, ModelError, PacelineError
 
 DRAW = 3  # stream of randomness for drafts that are drawn independently of the target's
-CONFIDENCE_LEVELS = 12
 
 
 class DraftModel:
@@ -139,7 +138,7 @@ class ModelDrafter(Drafter):
             if chosen is None:
                 break
             at = len(self._tokens) + len(found.tokens)
-            first, *others = chosen.likeliest(1 + self._runners_up, self._settings.seed, at, self._stream)
+            first, *others = self._choice(chosen, row, at)
             found.add(first, chosen, confidence(row, first), [(each, confidence(row, each)) for each in others])
             if len(found.tokens) >= limit or first in end or not worth(found.buckets):
                 break
@@ -162,6 +161,20 @@ class ModelDrafter(Drafter):
     @property
     def _stream(self) -> int:
         return CHOICE if self._shared_noise else DRAW
+
+    @property
+    def backlog(self) -> int:
+        """Committed tokens that are not in its cache."""
+        return len(self._tokens) - (0 if self._slot is None else min(len(self._slot.tokens), len(self._tokens)))
+
+    def _choice(self, chosen: Distribution, row: NDArray[np.float32], at: int) -> list[int]:
+        """The drafted token and, where they are wanted, the one that nearly came."""
+        if not self._runners_up:
+            return [chosen.choose(self._settings.seed, at, self._stream)]
+        if self._settings.greedy:
+            first = int(chosen.ids[0])
+            return [first, *(int(each) for each in likeliest(row, 2)[0] if each != first)][:2]
+        return chosen.likeliest(2, self._settings.seed, at, self._stream)
 
     def _catch_up(self) -> NDArray[np.float32]:
         """Bring the cache to all committed tokens, dropping drafts that were rejected; the last token's logits."""
@@ -200,7 +213,7 @@ class _Drawing:
 
     def add(self, token: int, chosen: Distribution, sure: float, beside: list[tuple[int, float]]) -> None:
         self.tokens.append(token)
-        self.buckets.append(bucket("draft", int(sure * CONFIDENCE_LEVELS)))
+        self.buckets.append(bucket("draft", sureness(sure)))
         self._drawn.append(chosen)
         self._beside.append(beside)
 
@@ -212,7 +225,7 @@ class _Drawing:
         for i, token in enumerate(self.tokens):
             here = len(tokens)
             for each, key in [(token, self.buckets[i])] + [
-                (other, bucket("second", int(sure * CONFIDENCE_LEVELS))) for other, sure in self._beside[i]
+                (other, bucket("second", sureness(sure))) for other, sure in self._beside[i]
             ]:
                 tokens.append(each)
                 buckets.append(key)

@@ -15,10 +15,10 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-from paceline.engine.acceptance import Bucket, bucket
+from paceline.engine.acceptance import Bucket, bucket, sureness
 from paceline.engine.costs import CostModel
 from paceline.engine.drafters.base import Drafter, Proposal, Worth
-from paceline.engine.drafters.model import CONFIDENCE_LEVELS, DraftModel, confidence
+from paceline.engine.drafters.model import DraftModel, confidence
 from paceline.engine.kv import Slot
 from paceline.engine.vocabulary import Vocabulary
 
@@ -155,7 +155,7 @@ class Saying:
             chances[-1] *= UNSURE
         if self._end is not None and len(text) == len(self._text) - len(self._held) and (tokens or not text):
             tokens, chances = [*tokens, self._end[0]], [*chances, self._end[1]]
-        return tokens, [bucket("draft", int(chance * CONFIDENCE_LEVELS)) for chance in chances]
+        return tokens, [bucket("draft", sureness(chance)) for chance in chances]
 
     def _tokens(self, text: bytes) -> list[int]:
         """As the text goes on behind what was committed; by itself, where a token would reach across."""
@@ -193,6 +193,11 @@ class UniversalDrafter(Drafter):
         self._before: list[int] = []
         self._reading: Reading | None = None  # made with the draft's vocabulary, which is loaded when first asked for
         self._slot: Slot | None = None
+
+    @property
+    def backlog(self) -> int:
+        """Committed tokens that the draft model has not read."""
+        return len(self._unread)
 
     def extend(self, tokens: Sequence[int]) -> None:
         """Committed tokens; they are read when a draft is asked for."""

@@ -35,6 +35,10 @@ class TracedDrafter(Drafter):
         self._drafter = drafter
         self._backend = backend
 
+    @property
+    def backlog(self) -> int:
+        return self._drafter.backlog
+
     def extend(self, tokens: Sequence[int]) -> None:
         self._drafter.extend(tokens)
 

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from paceline.engine.scheduler import STARVED
 from support.alone import alone
 from support.held_call import HeldCall, said
 
@@ -111,7 +112,8 @@ def test_no_drafter_changes_an_answer_that_is_computed_beside_another(daemon, wi
         other.read(1)
         text, timings = ask(daemon, wish, stream=False, tcp=False, ready=threading.Barrier(1), speculation=speculation)
         assert text == wish.expected
-        assert timings["speed_up"] is None  # it is not known, as the steps were shared
+        # It is not known where steps were shared, and nobody waits for more than STARVED of them.
+        assert timings["speed_up"] is None or timings["rounds"] <= STARVED
         other.drain()
         assert not other.ended
     if speculation == "draft":
