@@ -3,6 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 Bucket = tuple[str, int]  # (what kind of evidence, how strong): one estimate each
 
@@ -100,6 +101,7 @@ def disputed(key: Bucket) -> Bucket:
     return _disputed.get(key, key)
 
 
+@lru_cache(maxsize=1024)
 def prior(key: Bucket) -> float:
     """The acceptance assumed before anything was seen."""
     kind, strength = key

@@ -105,6 +105,10 @@ class Engine:
             raise EngineError("the prompt is empty")
         if request.max_tokens < 1:
             raise InputError(f"{request.max_tokens} tokens were asked for", "ask for one or more")
+        n_tokens = self.target.vocabulary.n_tokens
+        for tokens in (request.original, *(tokens for _, tokens in request.references)):
+            if len(tokens) and not 0 <= min(tokens) <= max(tokens) < n_tokens:
+                raise InputError("a text to draft from has tokens that the model does not have")
         room = self._capabilities.n_ctx - 1
         if len(request.prompt) > room:
             raise ContextOverflowError(len(request.prompt), room, SHORTEN)
@@ -316,10 +320,11 @@ class Engine:
         """Rows of logits and, where a drafter looks at them, hidden states."""
         spans = [each.span for each in work]
         if any(isinstance(each, Round) and each.sequence.needs_hidden for each in work):
-            return self.target.decode(spans, hidden=True), self.target.hidden_states()
-        rows = self.target.decode(spans)
+            rows, hidden = self.target.decode(spans, hidden=True), self.target.hidden_states().copy()
+        else:
+            rows, hidden = self.target.decode(spans), None
         # Strict requests may decode once more before others have read their rows.
-        return (rows.copy() if any(each.sequence.request.strict for each in work) else rows), None
+        return (rows.copy() if any(each.sequence.request.strict for each in work) else rows), hidden
 
     def _commit(self, work: Work, rows: Logits, hidden: Hidden | None, milliseconds: float | None, batch: int) -> None:
         sequence = work.sequence
@@ -347,17 +352,20 @@ class Engine:
         stats.predicted_ms = (now - first) * 1000
         stats.predicted_tokens = sequence.produced
         stats.usual_plain_ms = self.controller.costs.at(1)
+        sequence.close()
         if sequence.slot is not None:
             self._leave(sequence, whole=reason in ("stop", "length"))
         sequence.send(Finished(reason, stats, sequence.tokens[stats.prompt_tokens :]))
 
     def _fail(self, sequence: Generation, error: Exception) -> None:
         """Its last step went wrong; the cache may hold some of it."""
+        sequence.close()
         self._leave(sequence, whole=False)
         sequence.send(_as_ours(error))
 
     def _preempt(self, sequence: Generation) -> None:
         """Let it wait again; its cache stays as long as there is room, and is parked then."""
+        sequence.rest()
         stream = self._leave(sequence, whole=True)
         if stream.cancelled:
             self._finish(sequence, stream.cancelled)
@@ -372,7 +380,6 @@ class Engine:
         how far it came.
         """
         slot = sequence.place
-        sequence.close()
         if not (whole or self._capabilities.partial_removal):
             slot.clear()
         self._slots.release(slot)

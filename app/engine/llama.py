@@ -166,7 +166,8 @@ class LlamaBackend:
     def _create_context(self, options: LoadOptions, n_seq_max: int) -> Any:  # noqa: ANN401 - a pointer
         params = llama.llama_context_default_params()
         params.n_ctx = options.n_ctx
-        params.n_batch = params.n_ubatch = min(options.n_batch, options.n_ctx)
+        # llama.cpp ends the process where there are more sequences than tokens in a batch.
+        params.n_batch = params.n_ubatch = max(min(options.n_batch, options.n_ctx), n_seq_max)
         params.n_seq_max = n_seq_max
         params.kv_unified = True
         params.pooling_type = llama.LLAMA_POOLING_TYPE_NONE  # hidden states come token by token

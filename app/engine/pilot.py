@@ -2,9 +2,10 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from paceline.engine.acceptance import Bucket, Forecast
+from paceline.engine.backend import DecodeAborted
 from paceline.engine.controller import MARGIN, Controller, best_length, expected_tokens
 from paceline.engine.costs import Costs
 from paceline.engine.drafters.base import NO_DRAFT, Draft, Drafter, Proposal, Worth
@@ -13,7 +14,6 @@ from paceline.engine.paper import SHORT, Paper
 from paceline.engine.rivals import marked
 from paceline.engine.tree import ROOT
 from paceline.engine.tree import leaves as ends_of
-from paceline.errors import PacelineError
 
 LONGEST = 63  # drafted tokens; with the one before them a full verification of 64
 GRANT = 1.0  # plain decodes that a request may lose on drafts before it has won any
@@ -34,12 +34,27 @@ def always(so_far: Sequence[Bucket]) -> bool:
     return True
 
 
+class Remembered:
+    """Costs that are looked up once for each size: a round asks for the same ones many times."""
+
+    def __init__(self, costs: Costs) -> None:
+        self._costs = costs
+        self._known: dict[int, float] = {}
+
+    def at(self, m: int) -> float:
+        """Milliseconds."""
+        found = self._known.get(m)
+        if found is None:
+            found = self._known[m] = self._costs.at(m)
+        return found
+
+
 @dataclass(frozen=True)
 class Failure:
     """A drafter that could not go on."""
 
     drafter: Drafter
-    error: PacelineError
+    error: Exception
 
 
 @dataclass
@@ -82,12 +97,12 @@ class Pilot:
         costs: what a round costs this request, where others share the step.
         """
         wanted, limit, self._room = limit, min(limit, LONGEST), min(room, LONGEST)
-        self._costs = costs or self.shared.costs
+        self._costs = Remembered(costs or self.shared.costs)
         self._offers, self._probing = [], False
         if limit < 1:
             return NO_DRAFT
         stake = math.inf if self.forced else GRANT + self.balance
-        best, rate, whole = NO_DRAFT, (0.0 if self.forced else MARGIN / self._costs.at(1)), False
+        best, rate, whole, maker = NO_DRAFT, (0.0 if self.forced else MARGIN / self._costs.at(1)), False, ""
         free = [offer for drafter in drafters if not drafter.costs for offer in self._ask(drafter, limit, always)]
         self._offers = marked(free)
         for offer in self._offers:
@@ -102,8 +117,10 @@ class Pilot:
                 made = self._ask(drafter, affordable, self._worth_one_more(drafter.costs, affordable))
                 self._offers[:0] = made  # drawn tokens come before others
                 if made:
-                    best, whole = Draft.of(made[0]), False
-        if best.milliseconds or (leaves > 1 and not whole and self._may_branch(best, rate)):
+                    best, whole, maker = Draft.of(made[0]), False, drafter.name
+        if best.milliseconds:
+            return replace(self._grown(best, rate, limit, leaves, stake), maker=maker)
+        if leaves > 1 and not whole and self._may_branch(best, rate):
             return self._grown(best, rate, limit, leaves, stake)
         return best
 
@@ -150,7 +167,9 @@ class Pilot:
             return []
         try:
             return list(drafter.propose(limit, worth))
-        except PacelineError as error:
+        except DecodeAborted:
+            raise
+        except Exception as error:  # whatever it is, the answer goes on without it
             self.failed.append(Failure(drafter, error))
             return []
 
@@ -161,7 +180,7 @@ class Pilot:
         for key in offer.buckets:
             chance = self.forecast.chance(key)
             reached *= chance
-            if reached < FAINT and found and not (offer.parents or offer.whole):
+            if reached < FAINT and found and not (offer.parents or offer.whole or offer.drawn_from):
                 break
             found.append(chance)
         return found

@@ -119,18 +119,33 @@ def tied(
     """Whether logits that differ by less than `within` could have led to another token at this position.
 
     Greedy: the two highest, after bias, penalties and mask, are that near to each other. Otherwise the same of
-    log p + noise, of which the highest is drawn; a difference in logits counts there divided by the temperature.
+    logit / temperature + noise, of which the highest is drawn.
     """
-    if not settings.greedy:
-        found = distribution(logits, settings, recent, allowed)
-        scores = found.scores(settings.seed, position)
-        return int(np.count_nonzero(scores > scores.max() - within / settings.temperature)) > 1
     if settings.logit_bias:
         logits = biased(logits, settings.biases)
     if len(recent) and settings.looks_back:
         logits = penalised(logits, recent, settings)
-    values = logits if allowed is None else logits[allowed]
-    return int(np.count_nonzero(values > values.max() - np.float32(within))) > 1
+    ids = np.arange(len(logits), dtype=np.int32) if allowed is None else allowed
+    values = logits[ids]
+    if settings.greedy:
+        return int(np.count_nonzero(values > values.max() - np.float32(within))) > 1
+    return _drawn_tie(values, ids, settings, within, position)
+
+
+def _drawn_tie(values: NDArray[np.float32], ids: Ids, settings: SamplerSettings, within: float, position: int) -> bool:
+    """`tied` for a token that is drawn: a rival may also come from just outside of what top-k, top-p or min-p keep,
+    and the drawn one may itself be so near to that border that it would have fallen out.
+    """
+    kept, _ = _keep(values, settings)
+    border = float(values[kept].min())
+    if settings.min_p > 0.0:
+        border = min(border, float(values.max()) + float(np.log(settings.min_p)))
+    near = np.flatnonzero(values >= border - 2 * within)
+    scores = values[near].astype(np.float64) / settings.temperature + gumbel(settings.seed, position, ids[near])
+    chosen = int(np.argmax(np.where(np.isin(near, kept), scores, -np.inf)))
+    if len(kept) < len(values) and values[near[chosen]] < border + 2 * within:
+        return True
+    return int(np.count_nonzero(scores > scores[chosen] - within / settings.temperature)) > 1
 
 
 def distribution(

@@ -2,13 +2,14 @@
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 
 from paceline.config import Speculation
-from paceline.engine.drafters import Drafter
+from paceline.engine.drafters import Drafter, Outcome
 from paceline.engine.kv import Slot
 from paceline.engine.pilot import Pilot
 from paceline.engine.sampler import Constraint, Ids, SamplerSettings
@@ -170,10 +171,28 @@ class Generation:
             ahead.advance(token)
         return len(tokens)
 
-    @property
-    def watching(self) -> list[Drafter]:
-        """Drafters that want to see what a round showed."""
-        return [drafter for drafter in self.drafters if type(drafter).see is not Drafter.see]
+    def turn_off(self, drafter: Drafter, error: Exception) -> None:
+        """One that failed drafts no more; the answer goes on without it."""
+        if drafter in self.drafters:
+            self.drafters.remove(drafter)
+            self.stats.notes.append(f"drafter {drafter.name!r} turned off: {getattr(error, 'message', repr(error))}")
+            with suppress(Exception):
+                drafter.close()
+
+    def show(self, outcome: Outcome) -> None:
+        """Let the drafters see what a round showed."""
+        self._each(lambda drafter: drafter.see(outcome))
+
+    def rest(self) -> None:
+        """It has to wait; its drafters give back what others need."""
+        self._each(lambda drafter: drafter.rest())
+
+    def _each(self, act: Callable[[Drafter], None]) -> None:
+        for drafter in list(self.drafters):
+            try:
+                act(drafter)
+            except Exception as error:
+                self.turn_off(drafter, error)
 
     @property
     def needs_hidden(self) -> bool:
@@ -207,14 +226,12 @@ class Generation:
                 self._end("length")
             if self.finished:
                 break
-        for drafter in self.drafters:
-            drafter.extend(taken)
+        self._each(lambda drafter: drafter.extend(taken))
         return taken
 
     def close(self) -> None:
         """Give back what the request held."""
-        for drafter in self.drafters:
-            drafter.close()
+        self._each(lambda drafter: drafter.close())
 
     def _late(self) -> bool:
         """Whether the answer has taken longer than the request allows, and is at least a line long."""

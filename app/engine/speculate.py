@@ -53,11 +53,8 @@ class Round:
         wished = sequence.request.draft_length
         room = room if wished is None else min(room, wished)
         draft = sequence.pilot.choose(sequence.drafters, min(sequence.draft_limit, room), costs, ends, room)
-        for failure in sequence.pilot.failed:  # the answer goes on without the one that failed
-            if failure.drafter in sequence.drafters:
-                sequence.drafters.remove(failure.drafter)
-                failure.drafter.close()
-                sequence.stats.notes.append(f"drafter {failure.drafter.name!r} turned off: {failure.error.message}")
+        for failure in sequence.pilot.failed:
+            sequence.turn_off(failure.drafter, failure.error)
         if draft.parents or not draft.tokens:
             return draft
         last = sequence.vocabulary.end_of_generation
@@ -80,7 +77,8 @@ class Round:
             sequence.place.keep(self.span, ())  # the cache holds what nobody accepted
             raise
         stats.sampling_ms += (time.perf_counter() - began) * 1000
-        if judge.tie is not None and batch > 1 and self.typical:
+        can_cut = sequence.place.backend.capabilities.partial_removal
+        if judge.tie is not None and batch > 1 and self.typical and can_cut:
             try:
                 verdict = self._decide_alone(verdict.path[: judge.tie])
             except DecodeAborted:
@@ -88,8 +86,7 @@ class Round:
                 return
         else:
             sequence.place.keep(self.span, verdict.path)
-        for drafter in sequence.watching:
-            drafter.see(Outcome(draft, rows, hidden, verdict.path))
+        sequence.show(Outcome(draft, rows, hidden, verdict.path))
         if not sequence.first_token_at:
             sequence.first_token_at = time.perf_counter()
             sequence.send(Prefilled(before, before))
@@ -100,8 +97,7 @@ class Round:
             self._tell(rows, verdict, taken)
         if self.typical and milliseconds is not None:
             self._learn(verdict, taken, milliseconds)
-        if draft.tokens:
-            self._note(verdict.path[: len(taken)])
+        self._note(verdict.path[: len(taken)])
 
     def _decide_alone(self, path: Sequence[int]) -> Verdict:
         """What follows the accepted tokens, by a decode of nothing but the last one. Raises DecodeAborted."""
@@ -130,7 +126,8 @@ class Round:
             mine = [node for node, drafter in enumerate(draft.drafters) if drafter == name]
             each = self.sequence.stats.drafter(name)
             each.note([deep[node] - 1 for node in mine], [deep[node] - 1 for node in path if node in mine])
-        self.sequence.stats.drafter(draft.drafters[0]).milliseconds += draft.milliseconds
+        if draft.maker:
+            self.sequence.stats.drafter(draft.maker).milliseconds += draft.milliseconds
 
     def _tell(self, rows: Logits, verdict: Verdict, taken: Sequence[int]) -> None:
         """The log-probabilities of the tokens that were taken."""

@@ -47,6 +47,7 @@ class Draft:
     drawn_from: Sequence[Distribution | None] = field(repr=False)
     parents: Parents = ()  # empty: a chain
     milliseconds: float = 0.0  # what making it cost
+    maker: str = ""  # the drafter whose time that was
 
     @classmethod
     def of(cls, proposal: Proposal, length: int | None = None) -> "Draft":
@@ -61,7 +62,7 @@ class Draft:
         if length >= len(self.tokens):
             return self
         drafters, drawn, parents = self.drafters[:length], self.drawn_from[:length], self.parents[:length]
-        return Draft(self.tokens[:length], drafters, drawn, parents, self.milliseconds)
+        return Draft(self.tokens[:length], drafters, drawn, parents, self.milliseconds, self.maker)
 
     @property
     def tree(self) -> Parents:
@@ -113,6 +114,9 @@ class Drafter:
 
     def see(self, outcome: Outcome) -> None:
         """A round has ended; `extend` with its tokens follows."""
+
+    def rest(self) -> None:
+        """The request has to wait: give back what others need, and go on afterwards as if nothing had been."""
 
     def close(self) -> None:
         """The request is over."""

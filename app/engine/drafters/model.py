@@ -152,6 +152,10 @@ class ModelDrafter(Drafter):
             self.costs.observe(1, spent / len(found.tokens))
         return (found.proposal(self.name, spent, drawn=not self._shared_noise),)
 
+    def rest(self) -> None:
+        """Let others have the slot."""
+        self.close()
+
     def close(self) -> None:
         """Give the slot back; its cache stays for the next request that begins alike."""
         if self._slot is not None:

@@ -223,6 +223,10 @@ class UniversalDrafter(Drafter):
             self.costs.observe(1, spent / len(tokens))
         return (Proposal(self.name, tokens, buckets, None, spent),)
 
+    def rest(self) -> None:
+        """Let others have the slot."""
+        self.close()
+
     def close(self) -> None:
         """Give the slot back; its cache stays for the next request that begins alike."""
         if self._slot is not None:
