@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -43,6 +43,7 @@ THROUGH_TEXT = "its drafts go through text, and about one in five ends in a toke
 BUSY = "other programs kept the machine busy"
 # Sizes measured when a curve is missing and somebody waits for an answer. Kernels work in blocks of sixteen tokens: on
 # a CPU fifteen cost up to a fourth more than sixteen, and seventeen a fifth.
+LIKELY, CLEARLY = 0.8, 1.2  # an acceptance that drafts mostly have, and a gain that is worth loading for
 QUICK = (1, 2, 3, 4, 6, 8, 12, 15, 16, 17, 32)
 
 
@@ -167,6 +168,9 @@ def _load(installed: Installed, say: Say, speculation: str, limits: Limits) -> _
     turnstile = Turnstile()
     draft_costs = CostModel(draft_curve) if draft_curve else None
     controller = Controller(CostModel(curve), draft_costs, _acceptance(installed))
+    if model is not None and controller.outlook(LIKELY) > CLEARLY:
+        with suppress(PacelineError):  # who asks for it is told
+            _ = model.backend  # loaded now, as somebody would have to wait for it in the middle of an answer
     return _Loaded(Engine(target, controller, model, limits, turnstile), draft, turnstile, fault, how.universal)
 
 

@@ -22,29 +22,31 @@ DOUBT = 0.5  # what remains of a chance then, before it is known
 
 # Before anything is known. Kept below what is usually seen: an optimistic start would be paid for in speed.
 PRIORS: Mapping[str, Sequence[tuple[int, float]]] = {
-    # by length of the match: with the prompt (a text being copied), with the answer so far (a text repeating itself)
+    # by length of the match: with the prompt, with the prompt where it is known to hold what is being changed, with the
+    # answer so far
     "copy": (
         (0, 0.05),
         (1, 0.2),
-        (2, 0.4),
+        (2, 0.45),
         (3, 0.55),
-        (4, 0.7),
-        (6, 0.8),
-        (8, 0.9),
-        (12, 0.94),
-        (16, 0.97),
+        (4, 0.65),
+        (6, 0.78),
+        (8, 0.82),
+        (12, 0.93),
+        (16, 0.95),
         (24, 0.98),
     ),
+    "edited": ((0, 0.05), (1, 0.2), (2, 0.75), (3, 0.86), (4, 0.9), (6, 0.95), (8, 0.96), (12, 0.98), (24, 0.985)),
     "self": (
         (0, 0.05),
-        (1, 0.15),
-        (2, 0.35),
-        (3, 0.45),
-        (4, 0.55),
-        (6, 0.65),
+        (1, 0.2),
+        (2, 0.38),
+        (3, 0.48),
+        (4, 0.57),
+        (6, 0.7),
         (8, 0.75),
-        (12, 0.82),
-        (24, 0.9),
+        (12, 0.9),
+        (16, 0.94),
         (48, 0.97),
     ),
     # with a file at hand that is not in the prompt, with what other requests left behind
@@ -52,15 +54,16 @@ PRIORS: Mapping[str, Sequence[tuple[int, float]]] = {
     "past": ((0, 0.03), (2, 0.12), (3, 0.15), (4, 0.3), (6, 0.4), (8, 0.6), (12, 0.7), (16, 0.8), (24, 0.92)),
     # by sixteenths of the share that a continuation with rivals has had, in all cases and one and a half more
     "fork": ((0, 0.03), (1, 0.06), (2, 0.09), (3, 0.12), (4, 0.16), (6, 0.28), (8, 0.4), (12, 0.55)),
-    # by tokens copied since a change
-    "resume": ((0, 0.3), (1, 0.4), (2, 0.65), (3, 0.8), (4, 0.85), (8, 0.92), (16, 0.96)),
+    # by tokens copied since a change: of what may be an original, of one that is known to be it
+    "resume": ((0, 0.2), (1, 0.5), (2, 0.58), (3, 0.68), (4, 0.75), (6, 0.8), (8, 0.86), (12, 0.93), (16, 0.96)),
+    "known": ((0, 0.15), (1, 0.8), (2, 0.84), (3, 0.91), (4, 0.93), (8, 0.95), (12, 0.97), (24, 0.985)),
     # by times that the same replacement was made before, less those that it was not
     "swap": ((0, 0.4), (1, 0.7), (2, 0.85), (3, 0.9), (6, 0.95)),
     # lookahead: by position in the n-gram; and its guesses themselves
     "pool": ((0, 0.25), (1, 0.5), (2, 0.6), (3, 0.6)),
     "guess": ((0, 0.05),),
     # by tokens of the answer before a known original has begun to be copied
-    "begin": ((0, 0.25), (1, 0.05), (2, 0.3), (3, 0.6), (4, 0.1)),
+    "begin": ((0, 0.3), (1, 0.05), (3, 0.8), (4, 0.05)),
     # by the draft's own probability (`sureness`): its token, the one that it nearly chose, any first token
     "draft": (
         (0, 0.05),

@@ -55,6 +55,10 @@ class Controller:
     decoding_ms: float = 0.0  # spent since start, and how much of it on probing the draft model
     probing_ms: float = 0.0
 
+    def __post_init__(self) -> None:
+        if self.draft_costs is not None:  # what slows one down slows both, and the draft may not have run for long
+            self.draft_costs.beside = self.costs
+
     def outlook(self, chance: float, draft: Costs | None = None, limit: int = 16, costs: Costs | None = None) -> float:
         """Speed-up over plain decoding with a drafter that decodes at these costs (the draft model's, if none are
         given), if each of its tokens had this chance. 0: there is none.

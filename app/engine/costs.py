@@ -169,13 +169,15 @@ class CostModel:
     """
 
     curve: CostCurve
-    pace: float = 1.0  # now / when measured, over all sizes
+    pace: float = 1.0  # now / when measured, over all sizes; where `beside` is given, over its pace
     offsets: dict[int, float] = field(default_factory=dict)  # per measured size, relative to curve * pace
     observed: int = 0  # decodes so far
+    beside: "CostModel | None" = None  # another model on the same processor, which decodes more often
 
     def at(self, m: int) -> float:
         """Milliseconds that m tokens cost now."""
-        return self.curve.at(m) * self.pace * self.offsets.get(self._nearest(m), 1.0)
+        pace = self.pace if self.beside is None else self.pace * self.beside.pace
+        return self.curve.at(m) * pace * self.offsets.get(self._nearest(m), 1.0)
 
     def observe(self, m: int, milliseconds: float) -> None:
         """A decode of m tokens took this long."""

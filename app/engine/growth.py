@@ -21,6 +21,7 @@ from paceline.engine.tree import ROOT, Parents, is_chain
 
 WORST = 4.0  # plain decodes by which a single draft may overdraw the stake, if nothing of it is accepted
 EDGE = 0.15  # a draft may also be expected to lose this share of what it is expected to win
+RISK = 0.5  # a draft must be expected to win this share of what it may be expected to lose: the estimates err
 FAINT = 0.01  # tokens that are reached less often are not worth looking at
 
 
@@ -96,11 +97,13 @@ def affordable(totals: Sequence[float], k: int, cost: float, stake: float) -> bo
     """Whether a draft k tokens deep that costs so many plain decodes puts no more than allowed at risk.
 
     It may be expected to lose `stake` plain decodes where it loses or, where that is more, EDGE of what it is expected
-    to win; and WORST beyond the stake if nothing of it is accepted.
+    to win; and WORST beyond the stake if nothing of it is accepted. And it must be expected to win RISK of what it is
+    expected to lose where it loses, as the estimates err.
     """
     if cost - 1 > stake + WORST:
         return False
-    return expected_loss(totals, k, cost) <= max(stake, EDGE * (totals[k] - cost))
+    loss, gain = expected_loss(totals, k, cost), totals[k] - cost
+    return loss <= max(stake, EDGE * gain) and (gain >= RISK * loss or stake == math.inf)
 
 
 def best_tree(

@@ -273,7 +273,8 @@ class Pilot:
     def _may_pay(self, drafter: Drafter, limit: int, rate: float, wanted: int) -> bool:
         """By the learned acceptance it beats the rate, or, seldom, by a hopeful one it would.
 
-        What it has to read first must come in again before the answer ends, or within `HORIZON` tokens.
+        What it has to read first must come in again before the answer ends, or within `HORIZON` tokens. It is loaded
+        once as much time has been lost without it as loading takes.
         """
         shared, draft, plain = self.shared, drafter.costs, self._costs.at(1)
         assert draft is not None, "only drafters that decode are weighed like this"
@@ -281,9 +282,12 @@ class Pilot:
         outlook = shared.outlook(self.forecast.chance(FIRST_TOKEN), draft, min(limit, 16), self._costs)
         if not reading and self.balance > GRANT:  # it knows best when to stop, which the outlook does not reckon with
             outlook *= TRUST
-        if outlook / plain > rate and min(wanted, HORIZON) * plain * (1 - 1 / outlook) > reading:
+        loading = drafter.loading_ms
+        gain = 1 - 1 / outlook if outlook else 0.0  # of the time
+        pays = outlook / plain > rate and min(wanted, HORIZON) * plain * gain > reading
+        if pays and (not loading or shared.decoding_ms * gain > loading):
             return True
-        self._probing = shared.may_probe(draft, reading)
+        self._probing = shared.may_probe(draft, reading + loading)
         return self._probing
 
     def _worth_one_more(self, draft: Costs, limit: int) -> Worth:

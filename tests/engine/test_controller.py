@@ -8,7 +8,7 @@ from paceline.engine.acceptance import PRIORS, bucket, prior
 from paceline.engine.controller import MARGIN, Controller, best_length, expected_tokens
 from paceline.engine.costs import CostCurve, CostModel
 from paceline.engine.drafters.base import NO_DRAFT, Drafter, Proposal
-from paceline.engine.growth import EDGE, WORST, expected_loss
+from paceline.engine.growth import EDGE, RISK, WORST, expected_loss
 from paceline.engine.pilot import ALLOWANCE, GRANT, LONGEST, Pilot
 from paceline.engine.rivals import marked
 
@@ -117,18 +117,19 @@ def test_where_only_long_drafts_pay_a_sure_one_is_drafted_at_once():
 def test_the_best_length_is_the_best_of_all_that_the_stake_allows(given_chances, costs, stake):
     model = CostModel(CostCurve(tuple(range(1, 22)), tuple(costs)))
     totals = expected_tokens(given_chances)
-    allowed = [
-        k
-        for k in range(1, len(totals))
-        if costs[k] / costs[0] - 1 <= stake + WORST
-        and loss_by_hand(given_chances[:k], costs[k] / costs[0]) <= max(stake, EDGE * (totals[k] - costs[k] / costs[0]))
-    ]
+
+    def allowed(k):
+        cost = costs[k] / costs[0]
+        loss, gain = loss_by_hand(given_chances[:k], cost), totals[k] - cost
+        return cost - 1 <= stake + WORST and loss <= max(stake, EDGE * gain) and gain >= RISK * loss
+
+    rates = [totals[k] / costs[k] for k in range(1, len(totals)) if allowed(k)]
     length, rate = best_length(given_chances, model, stake)
-    if not allowed:
+    if not rates:
         assert (length, rate) == (0, 0.0)
     else:
-        assert length in allowed
-        assert rate == pytest.approx(max(totals[k] / costs[k] for k in allowed))
+        assert allowed(length)
+        assert rate == pytest.approx(max(rates))
         assert rate == pytest.approx(totals[length] / costs[length])
 
 

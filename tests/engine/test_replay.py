@@ -56,7 +56,9 @@ def test_replaying_twice_from_the_same_state_decides_the_same(machine: Machine):
 def test_a_state_that_has_learned_decides_otherwise():
     """Else the test above would pass for a controller that looks at nothing."""
     controller = product.new_controller(STEEP)
-    for key in [("resume", 0), ("resume", 1), ("resume", 2), ("copy", 2), ("copy", 3), ("swap", 1)]:
+    for key in [("resume", 0), ("resume", 1), ("resume", 2), ("copy", 2), ("copy", 3), ("swap", 1)] + [
+        (kind, n) for kind in ("known", "edited", "begin") for n in (0, 1, 2, 3, 4, 6, 8, 12, 16, 24)
+    ]:
         for _ in range(200):
             controller.acceptance.observe(key, False)
     learned = stage(FLAT).adaptive(trace(), product.new_controller(FLAT, controller.acceptance))

@@ -35,7 +35,7 @@ def test_every_token_is_either_accepted_or_wasted_or_the_targets_own(speculation
     for each in stats.drafters.values():
         assert sum(each.proposed_at.values()) == each.drafted
         assert sum(each.accepted_at.values()) == each.accepted
-        assert each.proposed_at[0] == each.rounds
+        assert each.proposed_at[0] <= each.rounds, "the others begin behind somebody else's token"
         for i in each.accepted_at:
             assert each.accepted_at[i] <= each.proposed_at[i]
             assert each.accepted_at[i + 1] <= each.accepted_at[i], "a token stands only if the one before it does"

@@ -89,6 +89,7 @@ def engine_on(
     """An engine whose thread never runs."""
     controller = Controller(CostModel(curve), CostModel(CHEAP) if draft else None)
     drafting = None if draft is None else DraftModel(lambda: draft)
+    assert drafting is None or drafting.backend is draft, "loaded from the start"
     return Engine(model, controller, drafting, Limits(**limits), turnstile)
 
 

@@ -55,6 +55,8 @@ def running(
     model = None
     if draft is not None:
         model = DraftModel(draft if callable(draft) else lambda: draft)
+        if not callable(draft) and draft.capabilities.partial_removal:
+            assert model.backend is draft, "loaded from the start"
     controller = Controller(CostModel(curve), CostModel(draft_curve) if model else None)
     engine = Engine(target or FakeBackend(), controller, model)
     try:
@@ -70,5 +72,6 @@ def answer(engine: Engine, request: Request) -> Answer:
 
 def branching_engine(target: Backend, draft: Backend, curve: CostCurve = FLAT) -> Engine:
     """An engine for one request at a time, whose drafts may branch into the other sequences of the target."""
-    controller = Controller(CostModel(curve), CostModel(CHEAP))
-    return Engine(target, controller, DraftModel(lambda: draft), Limits(parallel=1))
+    controller, model = Controller(CostModel(curve), CostModel(CHEAP)), DraftModel(lambda: draft)
+    assert model.backend is draft, "loaded from the start"
+    return Engine(target, controller, model, Limits(parallel=1))

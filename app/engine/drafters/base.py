@@ -100,6 +100,11 @@ class Drafter:
         """Tokens that one which decodes would have to read before it can draft."""
         return 0
 
+    @property
+    def loading_ms(self) -> float:
+        """About what it takes to load what it needs; 0: it is loaded."""
+        return 0.0
+
     def extend(self, tokens: Sequence[int]) -> None:
         """These tokens were committed: the prompt at first, then what each round brought."""
         raise NotImplementedError

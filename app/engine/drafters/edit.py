@@ -46,6 +46,7 @@ class EditDrafter(Drafter):
 
     def __init__(self, original: Sequence[int] = ()) -> None:
         self._known = bool(original)
+        self._kind = "known" if original else "resume"
         self._said: list[int] = []  # all committed tokens
         self._source: list[int] = list(original) if original else self._said
         self._places: dict[tuple[int, int], list[int]] = {}  # by two tokens: indices behind them, rising
@@ -82,7 +83,7 @@ class EditDrafter(Drafter):
         if not self._known or self._entered or self._answered > UNBEGUN:
             return self._along(limit)
         tokens = self._source[:limit]
-        keys = [bucket("begin", self._answered), *_keys(1, len(tokens) - 1)]
+        keys = [bucket("begin", self._answered), *self._keys(1, len(tokens) - 1)]
         return (Proposal(self.name, tokens, keys), *(each for each in self._along(limit) if each.tokens != tokens))
 
     def _along(self, limit: int) -> Sequence[Proposal]:
@@ -105,14 +106,14 @@ class EditDrafter(Drafter):
                     rest = list(swap.new[1:])
                     start = source + len(swap.old)
                     tokens = (rest + self._source[start : start + limit])[:limit]
-                    keys = [bucket("swap", max(0, swap.seen))] * len(rest) + _keys(COPYING, limit)
+                    keys = [bucket("swap", max(0, swap.seen))] * max(1, len(rest)) + self._keys(1, limit)
                     found.append(Proposal(self.name, tokens, keys[: len(tokens)]))
                     break
         return found or [self._copied(source + 1, 0, limit)]
 
     def _copied(self, start: int, run: int, limit: int) -> Proposal:
         tokens = self._source[start : start + limit]
-        return Proposal(self.name, tokens, _keys(run, len(tokens)))
+        return Proposal(self.name, tokens, self._keys(run, len(tokens)))
 
     def _written(self, start: int, run: int, limit: int) -> Proposal | None:
         """The source with what was replaced before replaced again; None where nothing is."""
@@ -124,12 +125,12 @@ class EditDrafter(Drafter):
         while len(tokens) < limit and at < len(self._source):
             swap = self._swap_at(at)
             if swap is None:
-                keys.append(bucket("resume", run + len(tokens)))
+                keys.append(bucket(self._kind, run + len(tokens)))
                 tokens.append(self._source[at])
                 at += 1
                 continue
             changed = True
-            keys += [bucket("swap", swap.seen), *_keys(run + len(tokens) + 1, len(swap.new) - 1)]
+            keys += [bucket("swap", swap.seen), *self._keys(run + len(tokens) + 1, len(swap.new) - 1)]
             tokens += swap.new
             at += len(swap.old)
         return Proposal(self.name, tokens[:limit], keys[:limit]) if changed else None
@@ -237,6 +238,5 @@ class EditDrafter(Drafter):
         for at in range(max(1, start), end):
             self._places.setdefault((self._source[at - 1], self._source[at]), []).append(at + 1)
 
-
-def _keys(run: int, count: int) -> list[Bucket]:
-    return [bucket("resume", run + i) for i in range(count)]
+    def _keys(self, run: int, count: int) -> list[Bucket]:
+        return [bucket(self._kind, run + i) for i in range(count)]

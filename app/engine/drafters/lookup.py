@@ -45,12 +45,16 @@ class LookupDrafter(Drafter):
 
     name = "ngram"
 
-    def __init__(self, library: Library | None = None, references: Sequence[Reference] = ()) -> None:
+    def __init__(
+        self, library: Library | None = None, references: Sequence[Reference] = (), *, editing: bool = False
+    ) -> None:
         """library: where other texts are, and where this request's own is left for those that go on with it.
-        references: (name, tokens) of texts that the answer may quote.
+        references: (name, tokens) of texts that the answer may quote. editing: the prompt is known to hold a text that
+        the answer changes.
         """
         self._library = Library() if library is None else library
         self._references = references
+        self._copy = "edited" if editing else "copy"
         self._index: SuffixIndex | None = None
         self._prompt = 0  # tokens in the index when the answer began
         self._others: list[tuple[str, Cursor]] = []  # kind of the text, place in it

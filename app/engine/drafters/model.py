@@ -16,6 +16,7 @@ from paceline.engine.tree import ROOT
 from paceline.engine.verify import CHOICE
 from paceline.errors import EngineError, ModelError, PacelineError
 
+LOADING_MS = 1500.0  # half a gigabyte, from a disk that has it in its cache
 DRAW = 3  # stream of randomness for drafts that are drawn independently of the target's
 
 
@@ -32,9 +33,9 @@ class DraftModel:
         self._aborted = False
 
     @property
-    def loaded(self) -> bool:
-        """Whether its weights are in memory."""
-        return self._backend is not None
+    def loading_ms(self) -> float:
+        """About what loading it takes; 0 once its weights are in memory."""
+        return LOADING_MS if self._backend is None else 0.0
 
     @property
     def backend(self) -> Backend:
@@ -165,6 +166,11 @@ class ModelDrafter(Drafter):
     @property
     def _stream(self) -> int:
         return CHOICE if self._shared_noise else DRAW
+
+    @property
+    def loading_ms(self) -> float:
+        """Of the model."""
+        return self._model.loading_ms
 
     @property
     def backlog(self) -> int:

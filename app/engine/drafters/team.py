@@ -39,7 +39,10 @@ class Team:
             return []
         drafters: list[Drafter] = []
         if wanted in ("auto", "ngram"):
-            drafters += [EditDrafter(request.original), LookupDrafter(self.library, request.references)]
+            drafters += [
+                EditDrafter(request.original),
+                LookupDrafter(self.library, request.references, editing=bool(request.original)),
+            ]
         if wanted in ("auto", "lookahead"):
             reason = self._why_no_lookahead(wanted == "lookahead")
             if reason:

@@ -195,6 +195,11 @@ class UniversalDrafter(Drafter):
         self._slot: Slot | None = None
 
     @property
+    def loading_ms(self) -> float:
+        """Of the model."""
+        return self._model.loading_ms
+
+    @property
     def backlog(self) -> int:
         """Committed tokens that the draft model has not read."""
         return len(self._unread)
