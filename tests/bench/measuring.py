@@ -5,14 +5,12 @@ import json
 import statistics
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from bench.prompts import SYSTEM, Prompt
 from paceline import config as configuration
 from paceline import paths
 from paceline.daemon import assembly, selection
-from paceline.engine.drafters.library import Library
 from paceline.engine.engine import Engine
 from paceline.engine.sampler import SamplerSettings
 from paceline.engine.sequence import Finished, Request
@@ -57,7 +55,7 @@ def engine(chosen: argparse.Namespace) -> Engine:
 
 def forget(loaded: Engine) -> None:
     """Let go of the texts that are kept between requests: no run is to be drafted from the answer of another."""
-    loaded._team = replace(loaded._team, library=Library())
+    loaded.forget()
 
 
 def encode(loaded: Engine, text: str) -> list[int]:

@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from bench import measuring, workloads
 from bench.measuring import PLAIN
-from bench.prompts import Prompt
+from bench.prompts import PROMPTS, Prompt
 from paceline import config as configuration
 from paceline import paths
 from paceline.daemon import assembly
@@ -57,7 +57,7 @@ def main() -> None:
     chosen = parse()
     target, draft = measuring.files(chosen)
     installed = assembly.inspect(target, draft, configuration.load(paths.config_file()))
-    asked = the_prompts()
+    asked = the_prompts(chosen.prompt)
     encoded = encode_all(chosen, asked)
     threads, context = installed.plan.target.n_threads, installed.plan.target.n_ctx
     contestants: dict[str, Callable[[], dict[str, Measured]]] = {
@@ -92,12 +92,16 @@ def parse() -> argparse.Namespace:
     parser = measuring.options(__doc__.splitlines()[0], tokens=400, repetitions=3)
     parser.add_argument("server", type=Path, help="path of llama-server")
     parser.add_argument("--flags", nargs="+", choices=FLAGS, default=list(FLAGS))
+    parser.add_argument("--prompt", nargs="+", help="prompts of prompts.py, by name, instead of the three workloads")
     parser.add_argument("--table", action="store_true")
     return parser.parse_args()
 
 
-def the_prompts() -> list[Prompt]:
-    """The product's workloads that are questions."""
+def the_prompts(names: Sequence[str] | None) -> list[Prompt]:
+    """Those that were named, or the product's workloads that are questions."""
+    if names:
+        known = {prompt.name: prompt for prompt in PROMPTS}
+        return [known[name] for name in names]
     originals = {"edit": workloads.INVENTORY}
     return [Prompt(name, name, text, originals.get(name, "")) for name, text in workloads.WORKLOADS.items()]
 
