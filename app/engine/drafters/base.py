@@ -89,7 +89,10 @@ class Outcome:
 
 
 class Drafter:
-    """One request's drafter. It is told of every committed token, in order, and proposes what may follow."""
+    """One request's drafter. It is told of every committed token, in order, and proposes what may follow.
+
+    This one never has an idea; others replace what they need.
+    """
 
     name = ""  # for statistics and settings: "ngram", "draft"
     costs: Costs | None = None  # of one decode of its own; None: proposing costs next to nothing
@@ -107,7 +110,6 @@ class Drafter:
 
     def extend(self, tokens: Sequence[int]) -> None:
         """These tokens were committed: the prompt at first, then what each round brought."""
-        raise NotImplementedError
 
     def propose(self, limit: int, worth: Worth) -> Sequence[Proposal]:
         """Up to `limit` tokens that may follow, in alternatives; empty where it has no idea.
@@ -115,7 +117,7 @@ class Drafter:
         A drafter that decodes asks `worth` before each further token. Raises PacelineError: it cannot go on, and is
         turned off; DecodeAborted.
         """
-        raise NotImplementedError
+        return ()
 
     def see(self, outcome: Outcome) -> None:
         """A round has ended; `extend` with its tokens follows."""
