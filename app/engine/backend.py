@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from paceline.engine.tree import Parents
+from paceline.engine.tree import Parents, leaves
 from paceline.engine.vocabulary import Vocabulary
 
 Logits = NDArray[np.float32]  # (outputs, n_vocab)
@@ -34,6 +34,11 @@ class Span:
     outputs: int = 0
     parents: Parents = ()
     spare: Sequence[int] = ()
+
+    @property
+    def branches(self) -> Sequence[int]:
+        """The spare sequences that its leaves take."""
+        return self.spare[: len(leaves(self.parents)) - 1] if self.parents else ()
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from paceline.engine.backend import Capabilities, DecodeAborted, Hidden, Logits, Span, State
 from paceline.engine.llama_batch import LlamaBatch, output_rows
 from paceline.engine.readers import Readers
-from paceline.engine.tree import branches, leaves
+from paceline.engine.tree import branches
 from paceline.engine.vocabulary import FimTokens, Vocabulary
 from paceline.errors import EngineError, ModelError, ResourceError
 from paceline.plan import Device, LoadOptions
@@ -267,12 +267,12 @@ class LlamaBackend:
     def _branch_off(self, spans: Sequence[Span]) -> None:
         """Each branch beyond the first begins as a copy of its span's sequence: only the table of cells is written."""
         for span in spans:
-            for seq in span.spare[: len(leaves(span.parents)) - 1] if span.parents else ():
+            for seq in span.branches:
                 self.truncate(seq, 0)
                 llama.llama_memory_seq_cp(self._memory, span.seq, seq, -1, -1)
 
     def _drop_branches(self, span: Span) -> None:
-        for seq in span.spare[: len(leaves(span.parents)) - 1] if span.parents else ():
+        for seq in span.branches:
             self.truncate(seq, 0)
 
     def _held(self, seq: int) -> int:

@@ -190,7 +190,7 @@ class Pilot:
         if offer.whole:
             return self._whole(offer, stake, leaves)
         if offer.parents:
-            return 0, 0.0  # `_branching` looks at it
+            return 0, 0.0  # `_grown` looks at it
         return best_length(self._chances(offer), self._costs, stake)
 
     def _whole(self, offer: Proposal, stake: float, leaves: int) -> tuple[int, float]:

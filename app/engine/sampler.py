@@ -121,10 +121,7 @@ def tied(
     Greedy: the two highest, after bias, penalties and mask, are that near to each other. Otherwise the same of
     logit / temperature + noise, of which the highest is drawn.
     """
-    if settings.logit_bias:
-        logits = biased(logits, settings.biases)
-    if len(recent) and settings.looks_back:
-        logits = penalised(logits, recent, settings)
+    logits = adjusted(logits, settings, recent)
     ids = np.arange(len(logits), dtype=np.int32) if allowed is None else allowed
     values = logits[ids]
     if settings.greedy:
@@ -155,10 +152,7 @@ def distribution(
 
     Raises EngineError when the logits are not finite numbers, or no token is allowed.
     """
-    if settings.logit_bias:
-        logits = biased(logits, settings.biases)
-    if len(recent) and settings.looks_back:
-        logits = penalised(logits, recent, settings)
+    logits = adjusted(logits, settings, recent)
     if allowed is not None:
         ids = allowed if (allowed[1:] > allowed[:-1]).all() else np.sort(allowed)
         values = logits[ids]
@@ -178,6 +172,15 @@ def distribution(
     weights = np.exp(scaled - scaled.max())
     order = np.argsort(kept_ids)
     return Distribution(kept_ids[order].astype(np.int32), (weights / weights.sum())[order])
+
+
+def adjusted(logits: NDArray[np.float32], settings: SamplerSettings, recent: Sequence[int]) -> NDArray[np.float32]:
+    """With biases and penalties; the row itself where there are none."""
+    if settings.logit_bias:
+        logits = biased(logits, settings.biases)
+    if len(recent) and settings.looks_back:
+        logits = penalised(logits, recent, settings)
+    return logits
 
 
 def biased(logits: NDArray[np.float32], biases: tuple[Ids, NDArray[np.float32]]) -> NDArray[np.float32]:

@@ -21,7 +21,7 @@ import numpy as np
 
 from paceline.engine.acceptance import Bucket
 from paceline.engine.drafters.base import Drafter, Outcome, Proposal, Worth
-from paceline.engine.tree import ROOT
+from paceline.engine.tree import ROOT, depths
 
 COLUMNS, LENGTH = 5, 4  # W and N
 POOL = 4096  # first tokens that are remembered
@@ -57,7 +57,7 @@ class LookaheadDrafter(Drafter):
     def propose(self, limit: int, worth: Worth) -> Sequence[Proposal]:
         """The known n-grams; and the same with the window, which is worth something in later rounds only."""
         tokens, parents = self._branches()
-        keys: list[Bucket] = [("pool", min(LENGTH - 1, depth)) for depth in _depths(parents)]
+        keys: list[Bucket] = [("pool", min(LENGTH, depth) - 1) for depth in depths(parents)]
         offers: list[Proposal] = []
         if tokens:
             offers.append(Proposal(self.name, list(tokens), list(keys), parents=list(parents)))
@@ -134,10 +134,3 @@ class LookaheadDrafter(Drafter):
         self._pool.move_to_end(first)
         while len(self._pool) > POOL:
             self._pool.popitem(last=False)
-
-
-def _depths(parents: Sequence[int]) -> list[int]:
-    found: list[int] = []
-    for parent in parents:
-        found.append(0 if parent == ROOT else found[parent] + 1)
-    return found
