@@ -82,7 +82,33 @@ class DraftModel:
             self._backend, self._slots = None, None
 
 
-class ModelDrafter(Drafter):
+class OnDraftModel(Drafter):
+    """What drafters that decode with the draft model share: its costs, and a slot of its cache."""
+
+    name = "draft"
+
+    def __init__(self, model: DraftModel, costs: CostModel | None) -> None:
+        self.costs: CostModel | None = costs
+        self._model = model
+        self._slot: Slot | None = None
+
+    @property
+    def loading_ms(self) -> float:
+        """Of the model."""
+        return self._model.loading_ms
+
+    def rest(self) -> None:
+        """Let others have the slot."""
+        self.close()
+
+    def close(self) -> None:
+        """Give the slot back; its cache stays for the next request that begins alike."""
+        if self._slot is not None:
+            self._model.release(self._slot)
+            self._slot = None
+
+
+class ModelDrafter(OnDraftModel):
     """Drafts token by token for one request.
 
     With temperature 0, and whenever the request fixed its seed, the draft uses the very noise that the target will
@@ -90,8 +116,6 @@ class ModelDrafter(Drafter):
     and Suresh 2024, drafter-invariant speculative decoding). Otherwise it draws from its own final distribution,
     which is accepted a little more often.
     """
-
-    name = "draft"
 
     def __init__(
         self,
@@ -109,15 +133,13 @@ class ModelDrafter(Drafter):
         costs: of a decode of the draft model, kept current. constraint: the request's, looked at and never advanced.
         runners_up: beside each token of a deterministic draft the one that nearly came, as a branch.
         """
-        self._model = model
+        super().__init__(model, costs)
         self._settings = settings
         self._n_tokens = n_tokens
         self._shared_noise = shared_noise or settings.greedy
         self._constraint = constraint
         self._runners_up = runners_up and self._shared_noise
         self._tokens: list[int] = []
-        self._slot: Slot | None = None
-        self.costs: CostModel | None = costs
 
     def extend(self, tokens: Sequence[int]) -> None:
         """Committed tokens; the cache catches up when a draft is asked for."""
@@ -153,24 +175,9 @@ class ModelDrafter(Drafter):
             self.costs.observe(1, spent / len(found.tokens))
         return (found.proposal(self.name, spent, drawn=not self._shared_noise),)
 
-    def rest(self) -> None:
-        """Let others have the slot."""
-        self.close()
-
-    def close(self) -> None:
-        """Give the slot back; its cache stays for the next request that begins alike."""
-        if self._slot is not None:
-            self._model.release(self._slot)
-            self._slot = None
-
     @property
     def _stream(self) -> int:
         return CHOICE if self._shared_noise else DRAW
-
-    @property
-    def loading_ms(self) -> float:
-        """Of the model."""
-        return self._model.loading_ms
 
     @property
     def backlog(self) -> int:

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from paceline.engine.acceptance import Bucket, bucket, sureness
 from paceline.engine.costs import CostModel
-from paceline.engine.drafters.base import Drafter, Proposal, Worth
-from paceline.engine.drafters.model import DraftModel, confidence
+from paceline.engine.drafters.base import Proposal, Worth
+from paceline.engine.drafters.model import DraftModel, OnDraftModel, confidence
 from paceline.engine.kv import Slot
 from paceline.engine.vocabulary import Vocabulary
 
@@ -176,28 +176,19 @@ class Saying:
         return chances
 
 
-class UniversalDrafter(Drafter):
+class UniversalDrafter(OnDraftModel):
     """Drafts for one request with a model of another vocabulary."""
-
-    name = "draft"
 
     def __init__(self, model: DraftModel, target: Vocabulary, costs: CostModel | None = None) -> None:
         """target: the vocabulary in which it is asked and answers.
 
         costs: of a decode of the draft model at first, then of what one of the target's tokens takes.
         """
-        self.costs: CostModel | None = costs
-        self._model = model
+        super().__init__(model, costs)
         self._target = target
         self._unread: list[int] = []
         self._before: list[int] = []
         self._reading: Reading | None = None  # made with the draft's vocabulary, which is loaded when first asked for
-        self._slot: Slot | None = None
-
-    @property
-    def loading_ms(self) -> float:
-        """Of the model."""
-        return self._model.loading_ms
 
     @property
     def backlog(self) -> int:
@@ -227,16 +218,6 @@ class UniversalDrafter(Drafter):
         if self.costs is not None:
             self.costs.observe(1, spent / len(tokens))
         return (Proposal(self.name, tokens, buckets, None, spent),)
-
-    def rest(self) -> None:
-        """Let others have the slot."""
-        self.close()
-
-    def close(self) -> None:
-        """Give the slot back; its cache stays for the next request that begins alike."""
-        if self._slot is not None:
-            self._model.release(self._slot)
-            self._slot = None
 
     def _read(self, vocabulary: Vocabulary) -> Reading:
         if self._reading is None:
