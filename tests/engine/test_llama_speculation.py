@@ -5,37 +5,16 @@ run's two best logits nearly tie, and nowhere else. On the tiny model, whose wei
 hundredth: one position in a hundred is that close.
 """
 
-import numpy as np
 import pytest
 
-from paceline.engine.backend import Span
-from paceline.engine.llama import LlamaBackend
 from paceline.engine.sampler import SamplerSettings
 from paceline.engine.sequence import Delta, Request
-from paceline.plan import LoadOptions
 from support.driving import FLAT, answer, collect, running
+from support.near_ties import backend, first_difference, margin
 from support.tiny_model import write_tiny_model
 
 TIE = 0.01
 PROMPTS = ["def add(a, b):\n    return", "for row in the reader:\n" * 6, "The rest of the", "x = [1, 2, 3]\n"]
-
-
-def backend(path, **options):
-    return LlamaBackend(path, LoadOptions(**{"n_ctx": 1024, "n_batch": 64, "n_threads": 1, **options}))
-
-
-def margin(path, tokens):
-    """How far apart the two best logits are after these tokens, decoded one by one."""
-    model = backend(path)
-    for i, token in enumerate(tokens):
-        row = model.decode([Span(0, i, [token], 1)])[-1].copy()
-    model.close()
-    second, first = np.sort(row)[-2:]
-    return float(first - second)
-
-
-def first_difference(a, b):
-    return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), None)
 
 
 @pytest.mark.parametrize("speculation", ["ngram", "draft", "auto"])

@@ -6,7 +6,6 @@ Greedy answers on llama.cpp may leave the plain ones where the plain run's two b
 from contextlib import contextmanager
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from paceline.engine.backend import Span
@@ -14,16 +13,15 @@ from paceline.engine.controller import Controller
 from paceline.engine.costs import CostModel
 from paceline.engine.drafters.model import DraftModel
 from paceline.engine.engine import Engine
-from paceline.engine.llama import LlamaBackend
 from paceline.engine.pair import fit
 from paceline.engine.sampler import SamplerSettings
 from paceline.engine.sequence import Request
 from paceline.errors import EngineError, ResourceError
-from paceline.plan import LoadOptions
 from support.chi_square import REFUSED, agreement
 from support.driving import CHEAP, FLAT, answer
 from support.fake_backend import FakeBackend
 from support.naive_sampler import exact_continuations, naive_distribution
+from support.near_ties import backend, first_difference, margin
 from support.scripted import Failing, Scripted
 from support.text_vocabulary import BYTES, Reciter, text_vocabulary
 from support.tiny_model import MERGES, write_tiny_model
@@ -154,24 +152,6 @@ def others(tmp_path_factory):
         name: write_tiny_model(folder / f"{name}.gguf", merges=merges, specials_first=name != "most")
         for name, merges in kinds.items()
     }
-
-
-def backend(path, **options):
-    return LlamaBackend(path, LoadOptions(**{"n_ctx": 1024, "n_batch": 64, "n_threads": 1, **options}))
-
-
-def margin(path, tokens):
-    """How far apart the two best logits are after these tokens, decoded one by one."""
-    model = backend(path)
-    for i, token in enumerate(tokens):
-        row = model.decode([Span(0, i, [token], 1)])[-1].copy()
-    model.close()
-    second, first = np.sort(row)[-2:]
-    return float(first - second)
-
-
-def first_difference(a, b):
-    return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), None)
 
 
 @pytest.mark.parametrize("kind", ["few", "some", "most"])
