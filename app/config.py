@@ -91,6 +91,26 @@ class CompleteConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     latency_ms: Annotated[float, msgspec.Meta(ge=1)] = 1500.0  # for a line: what too slow means
 
 
+class EditorConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Completions as one types, through the language server."""
+
+    enabled: bool = True
+    popup: Literal["auto", "on", "off"] = "auto"  # in the list of completions too; auto: where nothing else is shown
+    disabled_languages: tuple[str, ...] = ()  # as the editor calls them, such as "markdown"
+    ignore: tuple[str, ...] = ()  # files without completions, that are shown to no model; patterns as in .gitignore
+    comments: bool = False  # complete the prose in comments and texts without being asked
+    multiline: bool = True
+    max_lines: Annotated[int, msgspec.Meta(ge=1, le=200)] = 12  # of one suggestion
+    max_tokens: Annotated[int, msgspec.Meta(ge=1, le=2048)] = 160  # of one suggestion
+    candidates: Annotated[int, msgspec.Meta(ge=1, le=8)] = 3  # when completions are asked for by hand
+    latency_ms: Annotated[float, msgspec.Meta(ge=1)] = 400.0  # to the first token; decides how much is read before
+    threshold: Annotated[float, msgspec.Meta(le=0)] = -1.0  # mean log-probability of a token; less stays hidden
+    max_file_kb: Positive = 2048  # larger files get no completions
+    other_files: bool = True  # show the model parts of other files, too
+    git_diff: bool = True  # and what has changed since the last commit
+    prefetch: bool = True  # compute ahead what is likely to be asked next
+
+
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """All of it; `Config()` is a working configuration."""
 
@@ -100,6 +120,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sampling: SamplingConfig = SamplingConfig()
     ask: AskConfig = AskConfig()
     complete: CompleteConfig = CompleteConfig()
+    editor: EditorConfig = EditorConfig()
 
 
 def load(path: Path) -> Config:

@@ -44,10 +44,11 @@ MAY_IMPORT = {
         "daemon",
         "http",
         "bench",
+        "lsp",
         "commands",
     },
     "cli": {"leaves", "terminal"},  # it imports commands by name, when they run
-    "lsp": {"leaves", "client", "lsp"},
+    "lsp": {"leaves", "prompts", "client", "lsp"},
     "__init__": set(),
     "__main__": {"cli"},
 }

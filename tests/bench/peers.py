@@ -152,7 +152,14 @@ def theirs(
 
 @contextmanager
 def server(binary: Path, target: Path, flags: Sequence[str]) -> Iterator[Callable[[Sequence[int], int], dict]]:
-    """A running llama-server, as a function from prompt and number of tokens to its answer. It is ended in any case."""
+    """A running llama-server, as a function from prompt and number of tokens to its answer."""
+    with running(binary, target, flags) as address:
+        yield lambda tokens, wanted: complete(address, tokens, wanted)
+
+
+@contextmanager
+def running(binary: Path, target: Path, flags: Sequence[str]) -> Iterator[str]:
+    """The address of a llama-server that runs until the end, in any case."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -162,7 +169,7 @@ def server(binary: Path, target: Path, flags: Sequence[str]) -> Iterator[Callabl
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         wait_for(address, process)
-        yield lambda tokens, wanted: complete(address, tokens, wanted)
+        yield address
     finally:
         process.terminate()
         try:

@@ -1,0 +1,145 @@
+"""What is computed before anybody asks, while nobody waits: the next large window, and the likeliest next completion.
+
+Both have a lower priority in the engine than what somebody waits for, and are stopped when the person goes elsewhere.
+"""
+
+import asyncio
+from collections.abc import Coroutine
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from paceline.client.events import Options
+from paceline.errors import PacelineError
+from paceline.lsp.anchor import Window
+from paceline.lsp.completing import Answer, Completer, Desk
+from paceline.lsp.context.gather import redacted
+from paceline.lsp.place import Place
+from paceline.prompts.context import Attachment
+from paceline.prompts.lines import line_ending, line_starts
+
+CALM = 0.15  # seconds after an answer before the next is computed: whoever types against it is faster
+FRESH = 20.0  # seconds between two looks at a workspace's files
+SHARE = 3  # the part of a window's characters that other files may take, besides its own
+OPENERS = ("{", "[", "(", ":")
+
+
+@dataclass
+class _Work:
+    task: "asyncio.Task[None]" = field(init=False)
+    window: Window | None = None  # that is being read, as soon as that is known
+    target: Place | None = None  # that is being completed
+
+
+@dataclass
+class Ahead:
+    """Belongs to one event loop. At most one window is read and one completion computed for each document."""
+
+    completer: Completer
+    prefetched: int = 0  # completions that were computed ahead
+    _reading: dict[str, _Work] = field(default_factory=dict)
+    _computing: dict[str, _Work] = field(default_factory=dict)
+    _looked: dict[str, float] = field(default_factory=dict)  # when, at each workspace folder
+
+    def after(self, place: Place, answer: Answer) -> None:
+        """An answer has gone out: get ready for what comes next."""
+        desk = self.completer.desk(place.uri)
+        if answer.silence in ("engine", "superseded"):
+            return
+        self._warm(desk, place)
+        if answer.text and self.completer.settings.prefetch:
+            self._prefetch(desk, likely(place, answer.text))
+
+    def stop(self, uri: str) -> None:
+        """The document is closed."""
+        for works in (self._reading, self._computing):
+            if uri in works:
+                works.pop(uri).task.cancel()
+
+    def _warm(self, desk: Desk, place: Place) -> None:
+        """Have the next large window read, unless that happens already."""
+        work = self._reading.get(place.uri)
+        if work is not None and not work.task.done():
+            if work.window is None or work.window.typed(place) is not None:
+                return
+            work.task.cancel()
+            desk.windows.warming = None
+        if desk.windows.lacks(place):
+            work = self._reading[place.uri] = _Work()
+            work.task = _quietly(self._read(desk, place, work))
+
+    async def _read(self, desk: Desk, place: Place, work: _Work) -> None:
+        completer, surroundings = self.completer, self.completer.surroundings
+        _, full = completer.engine.budgets(completer.settings.latency_ms / 1000)
+        extra: tuple[Attachment, ...] = ()
+        if completer.settings.other_files:
+            await self._refreshed(place)
+            extra = surroundings.gather(place, full.prefix // SHARE)
+        window = work.window = desk.windows.wanted(place, full, extra)
+        if window is None:
+            return
+        read = False
+        desk.windows.began(window)
+        options = Options(
+            warm=True,
+            priority="background",
+            anchor=0,
+            filename=place.path,
+            repository=surroundings.repository_name(place.root),
+            extra=extra,
+        )
+        prefix, suffix = redacted(window.prefix), redacted(window.suffix)
+        try:
+            done = await completer.engine.infiller.complete(prefix, suffix, options, lambda _: None)
+            read = done.finish_reason not in ("cancelled", "superseded")
+            if read:
+                completer.engine.answered(done, window, "")
+        finally:
+            desk.windows.ended(window, read=read)
+
+    async def _refreshed(self, place: Place) -> None:
+        """Look at the workspace's files, if that was some time ago."""
+        now = asyncio.get_running_loop().time()
+        if now - self._looked.get(place.root, -FRESH) >= FRESH:
+            self._looked[place.root] = now
+            await asyncio.to_thread(self.completer.surroundings.refresh, place)
+
+    def _prefetch(self, desk: Desk, target: Place) -> None:
+        """Have a place completed where the person is likely to be soon, unless that happens already."""
+        work = self._computing.get(target.uri)
+        if work is not None and not work.task.done():
+            if work.target == target:
+                return
+            work.task.cancel()
+        if self.completer.suggestions.find(target, self.completer.engine.model) is None:
+            work = self._computing[target.uri] = _Work(target=target)
+            work.task = _quietly(self._compute(desk, target))
+
+    async def _compute(self, desk: Desk, target: Place) -> None:
+        await asyncio.sleep(CALM)
+        window = self.completer.window(desk, target)
+        self.prefetched += 1
+        await self.completer.compute(desk, target, window, lambda _: None, priority="prefetch", supersedes="")
+
+
+def likely(place: Place, text: str) -> Place:
+    """Where the person will be if they accept the text and go on: at the start of a new line.
+
+    Who accepts its first line only, or types it, finds the rest of it among what is known.
+    """
+    before = place.before + text
+    line = before[next(reversed(line_starts(before)), 0) :]
+    indent = line[: len(line) - len(line.lstrip())]
+    if line.rstrip().endswith(OPENERS):
+        indent += "\t" if indent.startswith("\t") or "\n\t" in before[-4096:] else "    "
+    return replace(place, before=before + line_ending(place.before + place.after) + indent, version=None)
+
+
+def _quietly(work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
+    """Work whose failure nobody needs to be told of: whoever asks for the same will be."""
+
+    async def done() -> None:
+        with suppress(PacelineError):
+            await work
+
+    return asyncio.get_running_loop().create_task(done())

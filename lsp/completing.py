@@ -1,0 +1,323 @@
+"""Completions for documents that are being typed in: from what is known, from what is on its way, or from the engine.
+
+`Completer.complete` is the whole way of a request. The newest request of a document wins, also where an editor never
+cancels one.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Protocol
+from uuid import uuid4
+
+from paceline.client.events import Completion, Options
+from paceline.config import EditorConfig
+from paceline.errors import PacelineError
+from paceline.lsp import quiet
+from paceline.lsp.anchor import Budget, Reach, Window
+from paceline.lsp.context.gather import redacted
+from paceline.lsp.flight import Flight, Notice
+from paceline.lsp.place import Place
+from paceline.lsp.rhythm import Rhythm
+from paceline.lsp.suggestions import Found, Suggestion, Suggestions, made
+from paceline.lsp.telling import Telling
+from paceline.lsp.windows import Windows
+from paceline.prompts.context import Attachment
+from paceline.prompts.shape import shape
+from paceline.prompts.trim import trim
+
+GRACE = 0.25  # seconds that a computation goes on which nobody waits for, but which still agrees with the text
+REST, LONGEST_REST = 2.0, 60.0  # seconds without requests after an engine failed: at first, and at most
+PREFIX, SUFFIX = 1024, 256  # tokens of a large window, where the machine reads them within HORIZON
+HORIZON = 6.0  # seconds that reading a large window may take while nobody waits
+
+SPREAD = 0.7  # temperature of alternatives
+
+Source = Literal["cache", "prefetch", "flight", "engine"]
+
+
+class StoppedError(PacelineError):
+    """The engine has ended a completion before its end: nobody wanted it any more."""
+
+
+class Infiller(Protocol):
+    """What completes: the daemon's client."""
+
+    async def complete(self, prefix: str, suffix: str, options: Options, notice: Notice) -> Completion:
+        """One completion. Raises PacelineError."""
+        ...
+
+
+class Surroundings(Protocol):
+    """What knows other files. `refresh` may run in another thread."""
+
+    def refresh(self, place: Place) -> None:
+        """Read what `gather` needs."""
+
+    def repository_name(self, root: str) -> str:
+        """What a workspace folder's repository is called."""
+        ...
+
+    def excluded(self, uri: str) -> bool:
+        """Whether a document gets no completions."""
+        ...
+
+    def gather(self, place: Place, characters: int) -> tuple[Attachment, ...]:
+        """Parts of them that help here, within the budget; those that change rarely first."""
+        ...
+
+    def visible(self, uri: str, first_line: int, last_line: int) -> None:
+        """These lines are where a person looks."""
+
+    def opened(self, uri: str, path: str, root: str, language: str, text: str) -> None:
+        """A document has been opened."""
+
+    def changed(self, uri: str, text: str, start: int, end: int, inserted: str) -> None:
+        """And changed: `text` is what it is now."""
+
+    def saved(self, uri: str) -> None:
+        """And saved."""
+
+    def closed(self, uri: str) -> None:
+        """And closed."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a request gets. Without a text there is a reason."""
+
+    text: str = ""
+    silence: str = ""  # why there is nothing, as quiet.REASONS names it
+    source: Source = "engine"
+    seconds: float = 0.0
+    found: Found | None = None
+
+
+@dataclass
+class Desk:
+    """One document that is being typed in."""
+
+    rhythm: Rhythm = field(default_factory=Rhythm)
+    windows: Windows = field(default_factory=Windows)
+    flight: Flight | None = None
+    newest: int = 0  # number of its newest request
+    deleted: bool = False  # its last change took a single character away
+
+
+@dataclass
+class Engine:
+    """One engine, as far as completing knows it: who answers, how fast, and whether it does at the moment."""
+
+    infiller: Infiller
+    model: str = ""  # that answered last
+    reach: Reach = field(default_factory=Reach)
+    _until: float = 0.0
+    _rest: float = REST
+
+    def rests(self, now: float) -> bool:
+        """Whether it failed a short while ago."""
+        return now < self._until
+
+    def renewed(self) -> None:
+        """It may be another one from now on."""
+        self.model, self._until, self._rest = "", 0.0, REST
+
+    def failed(self, now: float) -> None:
+        """It did not answer: every further time it is left alone for longer."""
+        self._until, self._rest = now + self._rest, min(LONGEST_REST, 2 * self._rest)
+
+    def answered(self, done: Completion, window: Window, typed: str) -> None:
+        """Learn from an answer."""
+        self._until, self._rest = 0.0, REST
+        self.model = done.model
+        told = done.timings.get("prompt_n"), done.timings.get("prompt_ms")
+        if all(isinstance(each, (int, float)) for each in told):
+            self.reach.read(int(told[0]), float(told[1]) / 1000)
+        if done.usage.prompt_tokens:
+            extra = sum(len(each.text) for each in window.extra)
+            self.reach.counted(len(window.prefix) + len(typed) + len(window.suffix) + extra, done.usage.prompt_tokens)
+
+    def budgets(self, latency: float) -> tuple[Budget, Budget]:
+        """Characters of a window that is read within the latency, and of a large one."""
+        tokens = min(PREFIX + SUFFIX, int(self.reach.speed * HORIZON))
+        characters = self.reach.characters * tokens
+        full = Budget(int(characters * PREFIX / (PREFIX + SUFFIX)), int(characters * SUFFIX / (PREFIX + SUFFIX)))
+        return self.reach.small(latency, full), full
+
+
+@dataclass
+class Completer:
+    """Belongs to one event loop."""
+
+    engine: Engine
+    surroundings: Surroundings
+    telling: Telling
+    settings: EditorConfig = EditorConfig()
+    name: str = field(default_factory=lambda: uuid4().hex)  # two windows may have the same document open
+    suggestions: Suggestions = field(default_factory=Suggestions)
+    desks: dict[str, Desk] = field(default_factory=dict)
+
+    async def complete(self, place: Place, *, asked: bool = False) -> Answer:
+        """Something for this place. asked: by hand, so nothing is held back and nothing is waited for."""
+        now, desk = asyncio.get_running_loop().time, self.desk(place.uri)
+        began, source = now(), "cache"
+        desk.newest = number = desk.newest + 1
+        if reason := self._quiet(place, desk, asked=asked):
+            return Answer(silence=reason)
+        while (found := self.suggestions.find(place, self.engine.model)) is None:
+            if self.engine.rests(now()) and not asked:
+                return Answer(silence="engine")
+            flight = desk.flight
+            if flight is not None and flight.serves(place):
+                source = "flight"
+            else:
+                self.drop(desk)
+                await asyncio.sleep(0 if asked else desk.rhythm.wait(now()))
+                if number != desk.newest:
+                    return Answer(silence="superseded")
+                source, flight = "engine", self.start(desk, place)
+            if reason := await self._landed(flight, desk, number):
+                return Answer(silence=reason)
+        return self._judged(place, found, source, now() - began, asked=asked)
+
+    async def alternatives(self, place: Place, count: int) -> list[Answer]:
+        """Other things that could stand at a place, drawn from the model's distribution."""
+        desk, began = self.desk(place.uri), asyncio.get_running_loop().time()
+        number, window = desk.newest, self.window(desk, place)
+        tries = [
+            self._infilled(place, window, _silent, temperature=SPREAD, seed=seed, supersedes="")
+            for seed in range(1, count + 1)
+        ]
+        done = await asyncio.gather(*tries, return_exceptions=True)
+        if number != desk.newest:
+            return []
+        seconds = asyncio.get_running_loop().time() - began
+        return [Answer(each.text, seconds=seconds) for each in done if isinstance(each, Suggestion) and each.text]
+
+    def changed(self, uri: str, here: Callable[[], Place], *, deleted: bool) -> None:
+        """A document has changed; `here` makes the place behind the change.
+
+        What is computed goes on as long as it agrees with the text: the request for it may come yet.
+        """
+        desk = self.desks.get(uri)
+        if desk is None:
+            return
+        desk.deleted = deleted
+        desk.rhythm.typed(asyncio.get_running_loop().time())
+        if desk.flight is not None and not desk.flight.over and not desk.flight.serves(here()):
+            desk.newest += 1  # who waits for it waits in vain
+            self.drop(desk)
+
+    def close(self, uri: str) -> None:
+        """The document is closed."""
+        desk = self.desks.pop(uri, None)
+        if desk is not None:
+            desk.newest += 1
+            self.drop(desk)
+        self.suggestions.forget(uri)
+
+    def reset(self) -> None:
+        """Nothing that is known of the engine holds any more."""
+        for desk in self.desks.values():
+            desk.newest += 1
+            self.drop(desk)
+            desk.windows.forget()
+        self.suggestions.clear()
+        self.engine.renewed()
+
+    def desk(self, uri: str) -> Desk:
+        """The document's; a new one if there is none."""
+        return self.desks.setdefault(uri, Desk())
+
+    def drop(self, desk: Desk) -> None:
+        """Stop what is computed for a document: it is of no use any more."""
+        if desk.flight is not None:
+            desk.flight.cancel()
+            desk.flight = None
+
+    def start(self, desk: Desk, place: Place) -> Flight:
+        """Compute a completion for a place."""
+        window = self.window(desk, place)
+        desk.flight = Flight(place, lambda notice: self.compute(desk, place, window, notice))
+        return desk.flight
+
+    async def compute(self, desk: Desk, place: Place, window: Window, notice: Notice, **changes: Any) -> None:  # noqa: ANN401
+        """A completion that is remembered. changes: of the request's options. Raises PacelineError."""
+        began = asyncio.get_running_loop().time()
+        found = await self._infilled(place, window, notice, **changes)
+        desk.rhythm.answered(asyncio.get_running_loop().time() - began)
+        self.suggestions.add(place.uri, found)
+
+    async def _infilled(self, place: Place, window: Window, notice: Notice, **changes: Any) -> Suggestion:  # noqa: ANN401
+        typed = window.typed(place) or ""
+        options = replace(self._options(place, window, typed), **changes)
+        prefix, suffix = redacted(window.prefix) + typed, redacted(window.suffix)
+        done = await self.engine.infiller.complete(prefix, suffix, options, notice)
+        if done.finish_reason in ("cancelled", "superseded"):
+            raise StoppedError("the completion was stopped")
+        self.engine.answered(done, window, typed)
+        self.telling.mended()
+        found = made(place, trim(place.before, place.after, done.text), done.model, done.logprobs)
+        return replace(found, prefetched=options.priority == "prefetch")
+
+    def window(self, desk: Desk, place: Place) -> Window:
+        """What of the document the model is shown for this place."""
+        small, full = self.engine.budgets(self.settings.latency_ms / 1000)
+        return desk.windows.choose(place, small, full)
+
+    def _options(self, place: Place, window: Window, typed: str) -> Options:
+        block = self.settings.multiline and shape(place.before, place.after, place.language) == "block"
+        return Options(
+            max_tokens=self.settings.max_tokens if block else min(self.settings.max_tokens, 64),
+            temperature=0.0,
+            priority="completion",
+            supersedes=f"{self.name}/{place.uri}",
+            stop_at="block" if block else "line",
+            anchor=len(typed),
+            filename=place.path,
+            repository=self.surroundings.repository_name(place.root),
+            extra=window.extra,
+            logprobs=True,
+            partial=True,
+        )
+
+    def _quiet(self, place: Place, desk: Desk, *, asked: bool) -> str | None:
+        if self.surroundings.excluded(place.uri):
+            return "ignored"
+        return quiet.before(place, self.settings, asked=asked, deleted=desk.deleted)
+
+    async def _landed(self, flight: Flight, desk: Desk, number: int) -> str:
+        """Wait for a flight; why nothing comes of it, if so."""
+        try:
+            await flight.landed()
+        except StoppedError:
+            return "superseded"
+        except PacelineError as error:
+            self.engine.failed(asyncio.get_running_loop().time())
+            self.telling.fail(error)
+            return "engine"
+        except asyncio.CancelledError:
+            if not flight.stopped:  # then it was this request that was cancelled
+                self._abandoned(flight, desk, number)
+                raise
+        return "superseded" if number != desk.newest else ""
+
+    def _abandoned(self, flight: Flight, desk: Desk, number: int) -> None:
+        """Nobody waits for it. It goes on for a moment: editors cancel a request right before they send the next."""
+
+        def end() -> None:
+            if desk.newest == number and desk.flight is flight:
+                self.drop(desk)
+
+        asyncio.get_running_loop().call_later(GRACE, end)
+
+    def _judged(self, place: Place, found: Found, source: Source, seconds: float, *, asked: bool) -> Answer:
+        rest = trim(place.before, place.after, found.rest) if found.closers else found.rest
+        silence = "" if asked and rest else quiet.after(rest, found.suggestion.logprobs, place, self.settings)
+        if source == "cache" and found.suggestion.prefetched and not found.typed:
+            source = "prefetch"
+        return Answer("" if silence else rest, silence or "", source, seconds, found)
+
+
+def _silent(_: object) -> None:
+    """Of what comes on the way, nothing is needed."""

@@ -1,0 +1,370 @@
+"""Edit with Paceline…: the selected lines, changed by an instruction; computed while the person goes on working.
+
+`Edits.actions` is the code action, `Edits.begin` the command behind it. The instruction is the command's fourth
+argument, or a comment in or above the selection: `# paceline: …`. The selection is the draft of the answer.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from lsprotocol import types
+
+from paceline.client.events import End, Event, Loading, Message, Options, Text
+from paceline.client.events import Progress as Reading
+from paceline.errors import InputError, ModelError, PacelineError
+from paceline.lsp.documents import Document
+from paceline.lsp.hunks import Hunk, hunks
+from paceline.lsp.telling import Kind
+from paceline.prompts import rewriting
+from paceline.prompts.rewriting import Part, Question
+
+COMMAND = "paceline.edit"
+TITLE = "Edit with Paceline"
+LONGEST = 60  # characters of an instruction in a title
+LARGEST = 24_000  # characters of a selection; more are not rewritten in a time that anybody waits
+SPARE, MOST_TOKENS = 256, 8192  # tokens of an answer beyond one for each character selected; and of any answer
+PAUSE = 0.1  # seconds between two reports of progress
+ANNOTATION = "paceline"
+
+
+class Chat(Protocol):
+    """What computes: the daemon's client."""
+
+    def chat(self, messages: Sequence[Message], options: Options) -> AsyncGenerator[Event, None]:
+        """The answer as it comes. Raises PacelineError."""
+        ...
+
+
+class Progress(Protocol):
+    """What the editor shows of one edit while it is computed."""
+
+    def report(self, message: str, percentage: int | None = None) -> None:
+        """How far it is."""
+        ...
+
+    def end(self) -> None:
+        """It is over, one way or the other."""
+        ...
+
+
+class Editor(Protocol):
+    """What an edit needs of the editor."""
+
+    capabilities: types.ClientCapabilities
+
+    def document(self, uri: str) -> Document | None:
+        """An open document, as it is now."""
+        ...
+
+    def name(self, uri: str) -> str:
+        """A document's path in its workspace folder; "" where it has none."""
+        ...
+
+    def show(self, kind: Kind, text: str) -> None:
+        """A message before the person's eyes."""
+        ...
+
+    async def progress(self, title: str, cancel: Callable[[], None]) -> Progress:
+        """Show that something is computed. `cancel` is called when the person has had enough of it."""
+        ...
+
+    async def apply(self, params: types.ApplyWorkspaceEditParams) -> types.ApplyWorkspaceEditResult:
+        """Change the document, if the person agrees."""
+        ...
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the command was given."""
+
+    uri: str
+    range: types.Range
+    version: int | None
+    wish: str
+
+
+@dataclass(frozen=True)
+class Task:
+    """An edit on its way: what is changed, where it stood, and in which text."""
+
+    uri: str
+    part: Part
+    wish: str
+    text: str  # the document's, when the edit began
+    start: int
+    end: int
+
+
+def _as_it_is(text: str) -> str:
+    return text
+
+
+def _goes_on(answer: str, part: Part) -> bool:
+    return False
+
+
+@dataclass
+class Edits:
+    """Belongs to one event loop. `redact` takes out of the surroundings what no model is to see."""
+
+    chat: Chat
+    editor: Editor
+    redact: Callable[[str], str] = _as_it_is
+    _running: set[asyncio.Task[None]] = field(default_factory=set)
+    _told: set[str] = field(default_factory=set)  # messages shown while edits are running
+
+    def actions(self, params: types.CodeActionParams) -> list[types.CodeAction | types.Command]:
+        """The code action for a selection; none where nothing is selected or another kind is asked for."""
+        document = self.editor.document(params.text_document.uri)
+        chosen, only = params.range, params.context.only
+        kind = types.CodeActionKind.RefactorRewrite
+        if document is None or chosen.start == chosen.end:
+            return []
+        if only is not None and not any(_is_below(kind.value, each) for each in only):
+            return []
+        wish = _task(document, Wanted(document.uri, chosen, None, ""), "").wish
+        title = f"{TITLE}: {_shortened(wish)}" if wish else f"{TITLE}…"
+        command = types.Command(title, COMMAND, arguments=[params.text_document.uri, _plain(chosen), document.version])
+        text = self.editor.capabilities.text_document
+        support = text.code_action if text is not None else None
+        if support is None or support.code_action_literal_support is None:
+            return [command]
+        return [types.CodeAction(title, kind=kind, command=command)]
+
+    def begin(self, arguments: Sequence[Any]) -> "asyncio.Task[None]":
+        """The command: start an edit and return at once, as some editors stand still until a command has ended."""
+        task = asyncio.get_running_loop().create_task(self._run(arguments))
+        self._running.add(task)
+        task.add_done_callback(self._ended)
+        return task
+
+    def stop(self) -> None:
+        """End all that is computed."""
+        for task in self._running:
+            task.cancel()
+
+    def _ended(self, task: "asyncio.Task[None]") -> None:
+        self._running.discard(task)
+        if not self._running:
+            self._told.clear()
+
+    async def _run(self, arguments: Sequence[Any]) -> None:
+        """One edit from its beginning to its end. What goes wrong is shown, once where several fail alike."""
+        try:
+            wanted = wanted_of(arguments)
+            document = self.editor.document(wanted.uri)
+            if document is None:
+                raise InputError("the document is not open")
+            if wanted.version is not None and document.version != wanted.version:
+                raise InputError("the document has changed since it was selected", "select it again")
+            task = _task(document, wanted, self.editor.name(wanted.uri))
+            _check(task)
+            answer = await self._computed(task)
+            await self._apply(task, answer)
+        except PacelineError as error:
+            self._tell("error", error.message + (f" ({error.hint})" if error.hint else ""))
+
+    def _tell(self, kind: Kind, text: str) -> None:
+        if text not in self._told:
+            self._told.add(text)
+            self.editor.show(kind, f"Paceline: {text}")
+
+    async def _computed(self, task: Task) -> str:
+        """What to put in the place of the part. Raises PacelineError."""
+        current = asyncio.current_task()
+        assert current is not None
+        progress = await self.editor.progress(f"{TITLE}: {_shortened(task.wish)}", lambda: _cancel(current))
+        try:
+            answer = await self._answer(task, progress)
+        finally:
+            progress.end()
+        found = rewriting.replacement(answer, task.part)
+        if found is None:
+            raise ModelError("the model answered with no text", "say it in other words, or select more")
+        return found
+
+    async def _answer(self, task: Task, progress: Progress) -> str:
+        """The model's answer, as far as it matters.
+
+        Where it takes up what stands around the part, as small models may, it is asked again without that.
+        """
+        part = replace(task.part, before=self.redact(task.part.before), after=self.redact(task.part.after))
+        answer = await self._asked(rewriting.ask(part, task.wish), part, progress, stop=rewriting.strays)
+        if answer is None:
+            answer = await self._asked(rewriting.ask(part, task.wish, 0, 0), part, progress, stop=_goes_on)
+        assert answer is not None
+        return answer
+
+    async def _asked(
+        self, question: Question, part: Part, progress: Progress, *, stop: Callable[[str, Part], bool]
+    ) -> str | None:
+        """The answer to one question; None where it was stopped."""
+        shown = part.shown
+        most = min(MOST_TOKENS, SPARE + len(shown))
+        options = Options(max_tokens=most, temperature=0.0, original=shown)
+        messages = [Message("system", question.system), Message("user", question.user)]
+        answer, meter = "", _Meter(progress, len(shown))
+        async with aclosing(self.chat.chat(messages, options)) as events:
+            async for event in events:
+                meter.saw(event)
+                if isinstance(event, Text):
+                    answer += event.text
+                    if "\n" in event.text and stop(answer, part):
+                        return None
+                    if rewriting.is_complete(answer, part):
+                        break
+                elif isinstance(event, End) and event.reason == "length":
+                    raise InputError(f"the answer is longer than {most} tokens", "select less")
+        return answer
+
+    async def _apply(self, task: Task, answer: str) -> None:
+        """Ask the editor to make the change, where the lines still are what they were. Raises InputError."""
+        document = self.editor.document(task.uri)
+        if document is None:
+            raise InputError("the edit was not made: the document has been closed meanwhile")
+        start = moved(task.text, document.text, task.start, task.end)
+        if start is None:
+            raise InputError("the edit was not made: these lines have changed meanwhile", "select them again")
+        changes = hunks(task.text[task.start : task.end], answer, start)
+        if not changes:
+            self._tell("info", f"nothing to change for “{_shortened(task.wish)}”")
+            return
+        edit = workspace_edit(document, changes, task.wish, self.editor.capabilities)
+        result = await self.editor.apply(types.ApplyWorkspaceEditParams(edit, label=TITLE))
+        if not result.applied and result.failure_reason:
+            raise InputError(f"the editor did not make the edit: {result.failure_reason}", "try again")
+
+
+@dataclass
+class _Meter:
+    """Turns what an engine says into reports of progress, not too many of them."""
+
+    progress: Progress
+    length: int  # characters that the answer is expected to have
+    written: int = 0
+    last: float = 0.0
+
+    def saw(self, event: Event) -> None:
+        now = asyncio.get_running_loop().time()
+        if isinstance(event, Text):
+            self.written += len(event.text)
+        elif isinstance(event, Loading):
+            self.progress.report(event.text)
+        if now - self.last < PAUSE:
+            return
+        if isinstance(event, Reading):
+            self.last = now
+            self.progress.report(f"reading, {event.done} of {event.total} tokens", 0)
+        elif isinstance(event, Text):
+            self.last = now
+            self.progress.report("writing", min(99, 100 * self.written // max(1, self.length)))
+
+
+def _cancel(task: "asyncio.Task[None]") -> None:
+    task.cancel()
+
+
+def wanted_of(arguments: Sequence[Any]) -> Wanted:
+    """The command's arguments: uri, range, version, instruction; the last two may be missing. Raises InputError."""
+    given: tuple[Any, ...] = (*arguments, None, None, None, None)
+    uri, chosen, version, wish = given[:4]
+    if isinstance(chosen, dict):
+        try:
+            ends = [types.Position(int(chosen[end]["line"]), int(chosen[end]["character"])) for end in ("start", "end")]
+        except (KeyError, TypeError, ValueError):
+            chosen = None
+        else:
+            chosen = types.Range(*ends)
+    if not isinstance(uri, str) or not isinstance(chosen, types.Range):
+        raise InputError(f"{COMMAND} needs a document's URI and a range", "run it as a code action on a selection")
+    whole = isinstance(version, int) and not isinstance(version, bool)
+    return Wanted(uri, chosen, version if whole else None, wish.strip() if isinstance(wish, str) else "")
+
+
+def _task(document: Document, wanted: Wanted, name: str) -> Task:
+    ends = document.offset(wanted.range.start), document.offset(wanted.range.end)
+    part, start, end = rewriting.part_of(
+        document.text, min(ends), max(ends), document.language, name, comment=not wanted.wish
+    )
+    wish = wanted.wish
+    if not wish:
+        part, wish = part.with_wishes_taken_out()
+    return Task(document.uri, part, wish, document.text, start, end)
+
+
+def _check(task: Task) -> None:
+    """Raises InputError."""
+    if not task.wish:
+        raise InputError(
+            "it is not said what to change",
+            "write a comment “paceline: rename x to y” in or above the selection, or let the editor pass what you want",
+        )
+    if task.end - task.start > LARGEST:
+        raise InputError(f"{task.end - task.start} characters are selected; {LARGEST} can be edited", "select less")
+
+
+def moved(old: str, new: str, start: int, end: int) -> int | None:
+    """Where the lines [start, end) of the old text begin in the new one; None where they cannot be told any more.
+
+    They are where they were in relation to what stands before or after them, or else in the one place that has them.
+    """
+    if new.startswith(old[:end]) and (old[end : end + 1] == new[end : end + 1] or len(old) == end):
+        return start
+    shift = len(new) - len(old)
+    if start + shift >= 0 and new.endswith(old[start:]) and _begins_line(new, start + shift):
+        return start + shift
+    part = old[start:end]
+    if not part.strip():
+        return None
+    at = new.find(part)
+    places = []
+    while at >= 0:
+        if _begins_line(new, at) and (part.endswith(("\r", "\n")) or new[at + len(part) : at + len(part) + 1] in _ENDS):
+            places.append(at)
+        at = new.find(part, at + 1)
+    return places[0] if len(places) == 1 else None
+
+
+_ENDS = ("", "\r", "\n")
+
+
+def _begins_line(text: str, at: int) -> bool:
+    return at == 0 or text[at - 1] in "\r\n"
+
+
+def workspace_edit(
+    document: Document, changes: Sequence[Hunk], wish: str, capabilities: types.ClientCapabilities
+) -> types.WorkspaceEdit:
+    """The hunks for the editor, to be confirmed by the person and only for this version where it knows of that."""
+    spans = [(document.range(each.start, each.end), each.text) for each in changes]
+    support = capabilities.workspace.workspace_edit if capabilities.workspace else None
+    if support is None or not support.document_changes:
+        return types.WorkspaceEdit(changes={document.uri: [types.TextEdit(span, text) for span, text in spans]})
+    target = types.OptionalVersionedTextDocumentIdentifier(document.uri, document.version)
+    if support.change_annotation_support is None:
+        plain = [types.TextEdit(span, text) for span, text in spans]
+        return types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(target, plain)])
+    edits = [types.AnnotatedTextEdit(ANNOTATION, span, text) for span, text in spans]
+    note = types.ChangeAnnotation(f"{TITLE}: {_shortened(wish)}", needs_confirmation=True, description=wish)
+    return types.WorkspaceEdit(
+        document_changes=[types.TextDocumentEdit(target, edits)], change_annotations={ANNOTATION: note}
+    )
+
+
+def _is_below(kind: str, asked: str | types.CodeActionKind) -> bool:
+    """Whether a kind is what was asked for, or belongs to it."""
+    wide = asked.value if isinstance(asked, types.CodeActionKind) else asked
+    return not wide or kind == wide or kind.startswith(f"{wide}.")
+
+
+def _shortened(wish: str) -> str:
+    line = " ".join(wish.split())
+    return line if len(line) <= LONGEST else line[: LONGEST - 1].rstrip() + "…"
+
+
+def _plain(chosen: types.Range) -> dict[str, dict[str, int]]:
+    ends = {"start": chosen.start, "end": chosen.end}
+    return {name: {"line": end.line, "character": end.character} for name, end in ends.items()}

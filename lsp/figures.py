@@ -1,0 +1,199 @@
+"""Figures about suggestions: how many were shown and accepted, what of them stayed, how long they took.
+
+They are counts by day and language, kept on this machine, without any text, name or path of a document.
+"""
+
+import asyncio
+import bisect
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, field
+from datetime import date
+
+from paceline.lsp.figures_store import Key, Store
+from paceline.lsp.retention import Marks
+
+WRITTEN_AFTER = 20.0  # seconds that counts stay in memory
+SLACK = 2.0  # seconds by which a look at accepted texts may come late, so that one does for several
+REMEMBERED = 64  # suggestions whose acceptance can still be told
+LATENCIES = (5, 10, 20, 35, 50, 75, 100, 150, 200, 300, 400, 600, 800, 1200, 1600, 2400, 3600, 6000, 12000)  # ms
+_LANGUAGE = re.compile(r"[A-Za-z0-9_+#.-]{1,32}")
+_REASON = re.compile(r"[a-z0-9_ -]{1,32}")
+
+
+@dataclass
+class _Shown:
+    uri: str
+    language: str
+    root: Hashable
+    text: str
+    accepted: int = 0  # characters, by hand
+    over: bool = False
+
+
+@dataclass
+class Figures:
+    """Counts in memory, written now and then. Belongs to one event loop; an idle one is left alone.
+
+    `text_of` gives the text of an open document.
+    """
+
+    store: Store
+    text_of: Callable[[str], str | None]
+    clock: Callable[[], float] = time.monotonic
+    today: Callable[[], date] = date.today
+    _counts: Counter[Key] = field(default_factory=Counter)
+    _shown: dict[int, _Shown] = field(default_factory=dict)
+    _latest: dict[str, _Shown] = field(default_factory=dict)  # by document
+    _marks: Marks = field(default_factory=Marks)
+    _writing: asyncio.TimerHandle | None = None
+    _looking: asyncio.TimerHandle | None = None
+    _writes: set[asyncio.Task[None]] = field(default_factory=set)
+
+    def answered(self, language: str, source: str, seconds: float) -> None:
+        """A request got a suggestion: from where ("cache", "prefetch", "flight", "engine"), and after how long."""
+        self._count(language, f"from {source}")
+        self._count(language, f"latency {_bucket(1000 * seconds)}")
+
+    def silent(self, language: str, reason: str) -> None:
+        """A request got nothing, for a reason as quiet.REASONS names it."""
+        self._count(language, f"silent {reason if _REASON.fullmatch(reason) else 'other'}")
+
+    def prefetched(self, language: str, count: int = 1) -> None:
+        """Suggestions were computed before anybody asked."""
+        self._count(language, "prefetched", count)
+
+    def shown(self, number: int, uri: str, language: str, text: str, root: Hashable) -> None:
+        """A suggestion is in front of the person.
+
+        root: what it comes from. What is left of one while the person types along is the same one as before.
+        """
+        before = self._latest.get(uri)
+        if before is not None and before.root == root and not before.over:
+            before.text, before.accepted = text, 0
+            self._shown[number] = before
+        else:
+            self._given_up(uri)
+            self._shown[number] = self._latest[uri] = _Shown(uri, language, root, text)
+            self._count(language, "shown")
+        while len(self._shown) > REMEMBERED:
+            del self._shown[next(iter(self._shown))]
+
+    def accepted(self, number: int, offset: int, length: int | None = None) -> None:
+        """A suggestion was accepted, all of it or up to a length, which stands or will stand at this offset.
+
+        length: characters from the suggestion's beginning, those that were accepted before included.
+        """
+        shown = self._shown.get(number)
+        if shown is None:
+            return
+        upto = len(shown.text) if length is None else min(max(0, length), len(shown.text))
+        text = shown.text[shown.accepted : upto]
+        if not text:
+            return
+        whole = upto == len(shown.text) and not shown.accepted
+        lines = shown.text.startswith(("\r", "\n"), upto) or text.endswith(("\r", "\n")) or upto == len(shown.text)
+        if not shown.over:
+            self._count(shown.language, "accepted")
+        self._count(shown.language, "whole" if whole else "line" if lines else "word")
+        self._count(shown.language, "characters", len(text))
+        document = self.text_of(shown.uri)
+        if document is not None:
+            at = offset + shown.accepted
+            self._marks.add(shown.uri, shown.language, text, at, document, self.clock())
+            self._look_later()
+        shown.accepted, shown.over = upto, True
+
+    def rejected(self, number: int) -> None:
+        """The person has sent a suggestion away."""
+        shown = self._shown.get(number)
+        if shown is not None and not shown.over:
+            shown.over = True
+            self._count(shown.language, "rejected")
+
+    def changed(self, uri: str, start: int, end: int, inserted: str) -> None:
+        """Characters [start, end) of a document gave way to others."""
+        if len(self._marks):
+            self._marks.changed(uri, start, end, inserted)
+
+    def closed(self, uri: str) -> None:
+        """A document is closed."""
+        self._given_up(uri)
+        self._latest.pop(uri, None)
+        self._marks.forget(uri)
+
+    async def close(self) -> None:
+        """Write what is in memory. What was accepted a short while ago is not looked at any more."""
+        for handle in (self._writing, self._looking):
+            if handle is not None:
+                handle.cancel()
+        self._writing = self._looking = None
+        for uri in list(self._latest):
+            self._given_up(uri)
+        if self._writes:
+            await asyncio.wait(self._writes)
+        await self._write()
+
+    def _given_up(self, uri: str) -> None:
+        """Another suggestion takes the place of the document's latest one, or none does any more."""
+        before = self._latest.get(uri)
+        if before is not None and not before.over:
+            before.over = True
+            self._count(before.language, "ignored")
+
+    def _count(self, language: str, what: str, by: int = 1) -> None:
+        known = language if _LANGUAGE.fullmatch(language) else "other"
+        self._counts[(self.today().isoformat(), known, what)] += by
+        if self._writing is None:
+            self._writing = asyncio.get_running_loop().call_later(WRITTEN_AFTER, self._write_soon)
+
+    def _write_soon(self) -> None:
+        self._writing = None
+        task = asyncio.get_running_loop().create_task(self._write())
+        self._writes.add(task)
+        task.add_done_callback(self._writes.discard)
+
+    async def _write(self) -> None:
+        """What cannot be written now stays in memory for the next time that something is counted."""
+        counts, self._counts = self._counts, Counter()
+        if counts and not await asyncio.to_thread(self.store.add, counts):
+            self._counts.update(counts)
+
+    def _look_later(self) -> None:
+        due = self._marks.due()
+        if self._looking is None and due is not None:
+            wait = max(0.0, due - self.clock()) + SLACK
+            self._looking = asyncio.get_running_loop().call_later(wait, self._look)
+
+    def _look(self) -> None:
+        self._looking = None
+        for kept in self._marks.look(self.clock(), self.text_of):
+            self._count(kept.language, f"after {kept.seconds}", kept.characters)
+            self._count(kept.language, f"kept {kept.seconds}", kept.kept)
+        self._look_later()
+
+
+def _bucket(milliseconds: float) -> str:
+    at = bisect.bisect_left(LATENCIES, milliseconds)
+    return str(LATENCIES[at]) if at < len(LATENCIES) else "more"
+
+
+def quantile(latencies: Counter[str], share: float) -> float | None:
+    """Milliseconds that this share of the answers needed at most, by bucket; None where nothing was measured."""
+    total, passed = sum(latencies.values()), 0
+    for low, high, count in _rising(latencies):
+        if passed + count >= share * total and count:
+            return low + (high - low) * (share * total - passed) / count
+        passed += count
+    return None
+
+
+def _rising(latencies: Counter[str]) -> Iterator[tuple[float, float, int]]:
+    """Buckets, each with its bounds in milliseconds; the last is taken to end where it begins."""
+    low = 0.0
+    for high in LATENCIES:
+        yield low, float(high), latencies[str(high)]
+        low = float(high)
+    yield low, low, latencies["more"]

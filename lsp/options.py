@@ -1,0 +1,110 @@
+"""Settings of completions, from four places; later ones win, key by key.
+
+    [editor] of the person's configuration file < .paceline.toml of the project < initializationOptions
+    < the editor's own settings (workspace/configuration, section "paceline")
+
+A project's file comes with somebody else's code: it may hide more from models, and never less.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from paceline import config as configuration
+from paceline.config import EditorConfig
+from paceline.errors import ConfigError
+
+PROJECT_FILE = ".paceline.toml"
+SECTION = "paceline"
+TABLE = "editor"
+LONGEST = 2**16  # bytes of a project's file
+ADDED = frozenset({"ignore", "disabled_languages"})  # a later place adds to what an earlier one says
+CAREFUL = frozenset({"ignore", "disabled_languages", "enabled", "other_files", "git_diff", "comments", "multiline"})
+
+
+@dataclass(frozen=True)
+class Source:
+    """One place that settings come from."""
+
+    name: str  # as messages call it
+    values: Mapping[str, object]
+    trusted: bool = True  # the person's own
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What holds, and what was wrong, a sentence each."""
+
+    editor: EditorConfig
+    problems: tuple[str, ...] = ()
+
+
+def merge(sources: Sequence[Source], usual: EditorConfig = EditorConfig()) -> Settings:
+    """What all of them say together. What is wrong is left out, and told."""
+    editor, problems = usual, list[str]()
+    for source in sources:
+        for key, value in source.values.items():
+            changed = _with(editor, source, _snake(key), value)
+            if isinstance(changed, str):
+                problems.append(f"{source.name}: {changed}")
+            else:
+                editor = changed
+    return Settings(editor, tuple(dict.fromkeys(problems)))
+
+
+def given(name: str, value: object) -> Source:
+    """Settings as an editor sends them: as they are, or below the section's name."""
+    inner = value.get(SECTION, value) if isinstance(value, Mapping) else {}
+    return Source(name, inner if isinstance(inner, Mapping) else {})
+
+
+def of_project(folder: Path) -> tuple[Source | None, str]:
+    """The settings in a workspace folder's own file, if it has one; and what is wrong with that. Reads the disk."""
+    path = folder / PROJECT_FILE
+    try:
+        if not path.is_file() or path.stat().st_size > LONGEST:
+            return None, ""
+        data = configuration.read_toml(path)
+    except (ConfigError, OSError) as error:
+        return None, f"{PROJECT_FILE}: {getattr(error, 'message', error)}"
+    table = data.get(TABLE, {})
+    others = [key for key in data if key != TABLE]
+    wrong = f"{PROJECT_FILE}: only the table [{TABLE}] is read, not {', '.join(others)}" if others else ""
+    return Source(PROJECT_FILE, table if isinstance(table, dict) else {}, trusted=False), wrong
+
+
+def _with(editor: EditorConfig, source: Source, key: str, value: object) -> EditorConfig | str:
+    """The settings with one of them changed; or what is wrong with it."""
+    if value is None:  # how editors say that something is not set
+        return editor
+    if key not in EditorConfig.__struct_fields__:
+        near = next(iter(configuration.unknown_keys({key: value}, EditorConfig)), (key, ""))[1]
+        return f"there is no setting {key!r}" + (f"; did you mean {near!r}?" if near else "")
+    if key in ADDED and isinstance(value, (list, tuple)):
+        value = [*getattr(editor, key), *value]
+    elif not source.trusted and _loosens(editor, key, value):
+        return f"{key!r} is not a project's to say"
+    try:
+        checked: dict[str, Any] = {key: getattr(msgspec.convert({key: value}, EditorConfig), key)}
+    except msgspec.ValidationError as error:
+        return f"{key!r} cannot be {value!r}: {str(error).partition(' - at ')[0]}"
+    return msgspec.structs.replace(editor, **checked)
+
+
+def _loosens(editor: EditorConfig, key: str, value: object) -> bool:
+    return key not in CAREFUL or (value is True and not getattr(editor, key))
+
+
+def _snake(key: str) -> str:
+    """Editors write names as gitDiff."""
+    return re.sub(r"(?<=[a-z])[A-Z]", lambda found: "_" + found[0], key).lower()
+
+
+def told(problems: Sequence[str]) -> Iterator[str]:
+    """The problems, as a person is told of them once."""
+    for problem in problems:
+        yield f"Paceline ignores a setting. {problem}"

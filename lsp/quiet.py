@@ -1,0 +1,206 @@
+"""When to say nothing. Every silence has a reason: its name is for logs and figures, its sentence for people."""
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+from paceline.config import EditorConfig
+from paceline.lsp.context.kinds import is_binary, is_generated, is_generated_file, is_minified, is_secret_file
+from paceline.lsp.context.redaction import redact
+from paceline.lsp.place import Place
+from paceline.lsp.syntax import TRIPLE, inside, language_of, line_comment
+from paceline.prompts.lines import first_line, normalise
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+SAMPLE = 8192  # characters of a document's head that say what kind of document it is
+NEAR = 1024  # characters around the cursor that are searched for secrets
+SHORT = 4  # characters of a suggestion that may well stand twice
+LONG_LINE = 2000  # characters of a line that no person writes
+
+REASONS: Mapping[str, str] = MappingProxyType(
+    {
+        "off": "completions are switched off",
+        "language": "completions are switched off for this language",
+        "ignored": "the settings say to leave this file alone",
+        "secret": "this file or line holds a secret",
+        "large": "the file is too large",
+        "binary": "this is no text",
+        "minified": "lines are so long that no person wrote them",
+        "generated": "a program wrote this file",
+        "deleted": "a character has just been deleted",
+        "word": "the cursor stands within a word",
+        "middle": "there is more text on the line behind the cursor",
+        "comment": "this is prose in a comment or a document",
+        "string": "this is prose in a string",
+        "superseded": "a newer request has taken its place",
+        "engine": "the engine failed a short while ago and is left alone",
+        "empty": "there is nothing to add",
+        "unsure": "the model is not sure enough",
+        "repeats": "it would repeat what stands there already",
+        "closing": "only what closes brackets or quotes is missing",
+    }
+)
+PROSE = frozenset(
+    {"markdown", "plaintext", "text", "restructuredtext", "rst", "asciidoc", "latex", "tex", "org", "mdx", "typst"}
+    | {"git-commit", "gitcommit", "scminput", "mail"}
+)
+CLOSING = frozenset(")]}>\"'`;,: \t\r\n")
+# what may stand behind the cursor: marks that close something, what editors put behind those, a tag's end
+_REST = re.compile(r"""[)\]}>"'`;,: \t]*(?:\{|=>[ \t]*\{?|then|do|</[\w.:-]*>;?)?[)\]};, \t]*""")
+_TO_A_SECRET = re.compile(
+    r"""(?:passw(?:or)?d|passphrase|secret|token|api[-_]?key|private[-_]?key|access[-_]?key|credentials?)"""
+    r"""[\w-]{0,16}["'\]]{0,2}[ \t]{0,8}(?::[ \t]{0,2}\w{1,16}[ \t]{0,2}=|=>|:=|[:=])[ \t]{0,8}"""
+    r"""[a-zA-Z]{0,2}["'`][^"'`]{0,256}$""",
+    re.IGNORECASE,
+)
+_WORDS = re.compile(r"[^\W\d_]{2,}[,.;:!?]?[ \t]+[^\W\d_]+[,.;:!?]?[ \t]")
+_QUERY = re.compile(
+    r"\s*(?:SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|WITH|FROM|WHERE|JOIN|ORDER|GROUP|VALUES|SET)\b"
+)
+
+
+def before(place: Place, settings: EditorConfig, *, asked: bool, deleted: bool) -> str | None:
+    """Why not to compute anything for a place; None if there is no reason.
+
+    asked: by hand, which outweighs whatever is only a matter of taste. deleted: the last change took a single
+    character away.
+    """
+    return _of_the_file(place, settings, asked=asked) or (None if asked else _of_the_cursor(place, settings, deleted))
+
+
+def after(text: str, logprobs: Sequence[float], place: Place, settings: EditorConfig) -> str | None:
+    """Why not to show a suggestion; None if there is no reason. logprobs: of its tokens, in nats; may be empty."""
+    if not text.strip():
+        return "empty"
+    if logprobs and sum(logprobs) / len(logprobs) < settings.threshold:
+        return "unsure"
+    if CLOSING.issuperset(text):
+        return "closing"
+    if _repeats(text, place):
+        return "repeats"
+    if redact(text) != text:
+        return "secret"
+    return "comment" if not settings.comments and _only_comments(text, place) else None
+
+
+def _of_the_file(place: Place, settings: EditorConfig, *, asked: bool) -> str | None:
+    path = place.path or unquote(urlsplit(place.uri).path)
+    if not settings.enabled:
+        return "off"
+    if place.language and place.language in settings.disabled_languages:
+        return "language"
+    if settings.ignore and path and _ignored(settings.ignore).match_file(path.lstrip("/")):
+        return "ignored"
+    if is_secret_file(path) or _in_a_secret(place):
+        return "secret"
+    if len(place.before) + len(place.after) > settings.max_file_kb * 1024:
+        return "large"
+    head = place.before[:SAMPLE] + place.after[: max(0, SAMPLE - len(place.before))]
+    if is_binary(head):
+        return "binary"
+    if asked:
+        return None
+    if is_minified(head) or len(_line(place)) > LONG_LINE:
+        return "minified"
+    return "generated" if is_generated_file(path) or is_generated(head) else None
+
+
+def _of_the_cursor(place: Place, settings: EditorConfig, deleted: bool) -> str | None:
+    if deleted:
+        return "deleted"
+    rest = first_line(place.after)
+    if not _REST.fullmatch(rest):
+        return "word" if _is_word(rest[0]) and _is_word(place.before[-1:]) else "middle"
+    return None if settings.comments else _prose(place)
+
+
+def _prose(place: Place) -> str | None:
+    """Whether people, not programs, read what is written here."""
+    language = language_of(place.language, place.path)
+    typed = place.before[_start(place.before) :]
+    if language in PROSE:
+        return None if _in_a_fence(place.before) else "comment"
+    found = inside(place.before, language)
+    if found.kind == "comment":
+        return "comment"
+    if found.kind == "code" or typed.lstrip().startswith((">>>", "...")):
+        return None
+    content = place.before[found.start :]
+    opening = place.before[: found.start - len(found.mark)]
+    if language == "python" and found.mark in TRIPLE and not opening[_start(opening) :].strip(" \trRuUfF"):
+        return "comment"  # a docstring
+    said = content[_start(content) :]
+    return "string" if _WORDS.search(said) and not _QUERY.match(said) and not _QUERY.match(content) else None
+
+
+def _in_a_secret(place: Place) -> bool:
+    """Whether the cursor's line holds a secret, or is about to."""
+    head = place.before[-NEAR:]
+    typed = head[_start(head) :]
+    if _TO_A_SECRET.search(typed):
+        return True
+    rest = first_line(place.after[:NEAR])
+    text = head + place.after[:NEAR]
+    line = slice(len(head) - len(typed), len(head) + len(rest))
+    return redact(text)[line] != text[line]
+
+
+def _in_a_fence(text: str) -> bool:
+    """Whether a block of code is open in a document of prose."""
+    return len(re.findall(r"^[ \t]*(?:```|~~~)", text, re.MULTILINE)) % 2 == 1
+
+
+def _repeats(text: str, place: Place) -> bool:
+    """Whether the suggestion says again what stands right before the cursor or right after it, or several lines of
+    what stands near.
+    """
+    said, above, below = _lines(text), _lines(place.before[-NEAR:]), _lines(place.after[:NEAR])
+    length = len("".join(said))
+    if length < SHORT or place.before[_start(place.before) :].strip():  # the rest of a line is another matter
+        return False
+    if above[-len(said) :] == said or below[: len(said)] == said:
+        return True
+    first = said[:2]
+    return len(first) > 1 and (_has(above, first) or _has(below, first))
+
+
+def _lines(text: str) -> list[str]:
+    """Lines with something on them, without blanks around it."""
+    return [line.strip() for line in normalise(text).split("\n") if line.strip()]
+
+
+def _has(lines: Sequence[str], some: Sequence[str]) -> bool:
+    """Whether these lines follow each other among those."""
+    return any(list(lines[at : at + len(some)]) == some for at in range(len(lines) - len(some) + 1))
+
+
+def _only_comments(text: str, place: Place) -> bool:
+    """Whether there is nothing but comments in a suggestion."""
+    mark = line_comment(language_of(place.language, place.path))
+    return bool(mark) and all(line.lstrip().startswith(mark) for line in normalise(text).split("\n") if line.strip())
+
+
+def _start(text: str) -> int:
+    """Where the last line begins."""
+    return max(text.rfind("\n"), text.rfind("\r")) + 1
+
+
+def _line(place: Place) -> str:
+    head, tail = place.before[-LONG_LINE - 1 :], place.after[: LONG_LINE + 1]
+    return head[_start(head) :] + first_line(tail)
+
+
+def _is_word(char: str) -> bool:
+    return char.isalnum() or char == "_"
+
+
+@lru_cache(maxsize=8)
+def _ignored(patterns: tuple[str, ...]) -> "GitIgnoreSpec":
+    from pathspec import GitIgnoreSpec
+
+    return GitIgnoreSpec.from_lines(patterns)

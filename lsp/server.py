@@ -1,0 +1,259 @@
+"""The language server: what the protocol says, handed to the session; and back.
+
+Handlers only translate. All of them that wait are coroutines, so the reader goes on while an engine computes.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial  # pygls writes attributes on handlers, which methods do not take
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from lsprotocol import types
+from pygls.lsp.server import LanguageServer
+
+from paceline.lsp import edits, fallback, options
+from paceline.lsp.completing import Answer
+from paceline.lsp.documents import Document, DocumentProtocol, Documents
+from paceline.lsp.editor import Editor
+from paceline.lsp.edits import Edits
+from paceline.lsp.place import Place
+from paceline.lsp.positions import column
+from paceline.lsp.session import Session, Shown
+
+NOTEBOOKS = types.NotebookDocumentSyncOptions(
+    notebook_selector=[types.NotebookDocumentFilterWithNotebook(notebook="*")], save=False
+)
+ACCEPT, ACCEPT_WORD, ACCEPT_LINE = "paceline.accept", "paceline.acceptWord", "paceline.acceptLine"
+RESTART, STATUS = "paceline.restartEngine", "paceline.status"
+REWRITE = types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.RefactorRewrite])
+
+
+class Server(LanguageServer):
+    """One editor's connection. `behind` makes what is behind it."""
+
+    protocol: DocumentProtocol
+
+    def __init__(self, behind: Callable[[Editor], tuple[Session, Edits]]) -> None:
+        super().__init__(
+            "paceline", version("paceline"), notebook_document_sync=NOTEBOOKS, protocol_cls=DocumentProtocol
+        )
+        self.editor = Editor(self, self.protocol)
+        self.session, self.edits = behind(self.editor)
+        self.session.heard = self._heard
+        self._state: dict[str, str] = {}
+        self.feature(types.INITIALIZE)(partial(self._initialize))
+        self.feature(types.INITIALIZED)(partial(self._initialized))
+        self.feature(types.SHUTDOWN)(partial(self._shutdown))
+        self.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)(partial(self._reconfigured))
+        self.feature(types.TEXT_DOCUMENT_DID_SAVE)(partial(self._saved))
+        self.feature(types.TEXT_DOCUMENT_INLINE_COMPLETION, types.InlineCompletionOptions())(partial(self._inline))
+        self.feature(types.TEXT_DOCUMENT_CODE_ACTION, REWRITE)(partial(self._actions))
+        self.feature("textDocument/didShowCompletion")(partial(self._seen))
+        self.feature("textDocument/didPartiallyAcceptCompletion")(partial(self._accepted_part))
+        self.feature("textDocument/didFocus")(partial(self._focused))
+        self.command(ACCEPT)(partial(self._accept))
+        self.command(ACCEPT_WORD)(partial(self._accept_word))
+        self.command(ACCEPT_LINE)(partial(self._accept_line))
+        self.command(RESTART)(partial(self._restart))
+        self.command(STATUS)(partial(self._status))
+        self.command(edits.COMMAND)(partial(self._edit))
+
+    @property
+    def documents(self) -> Documents:
+        """What is open."""
+        return self.protocol.documents
+
+    # what begins and ends
+
+    def _initialize(self, params: types.InitializeParams) -> None:
+        self.editor.connected()
+        given = options.given("the editor's initializationOptions", params.initialization_options)
+        self.session.configure(given)
+        self.documents.on_open = self._opened
+        self.documents.on_change = self._changed
+        self.documents.on_close = self._closed
+        text = params.capabilities.text_document
+        inline = text is not None and text.inline_completion is not None
+        popup = self.session.settings.popup
+        if popup == "on" or (popup == "auto" and not inline):
+            self.feature(types.TEXT_DOCUMENT_COMPLETION, fallback.OPTIONS)(partial(self._popup))
+
+    async def _initialized(self, _: types.InitializedParams) -> None:
+        folders = [Path(root) for _, root in map(self.documents.located, self._folders()) if root]
+        await self.session.read_projects(folders)
+        workspace = self.client_capabilities.workspace
+        if workspace is not None and workspace.did_change_configuration is not None:
+            if workspace.did_change_configuration.dynamic_registration:
+                name = types.WORKSPACE_DID_CHANGE_CONFIGURATION
+                wanted = types.Registration("paceline-configuration", name, {"section": options.SECTION})
+                await self.client_register_capability_async(types.RegistrationParams([wanted]))
+        await self._pull()
+
+    async def _reconfigured(self, params: types.DidChangeConfigurationParams) -> None:
+        if not await self._pull():
+            self._configure(params.settings)
+
+    async def _pull(self) -> bool:
+        """Ask the editor for its settings; whether it can be asked."""
+        workspace = self.client_capabilities.workspace
+        if workspace is None or not workspace.configuration:
+            return False
+        items = [types.ConfigurationItem(section=options.SECTION)]
+        found = await self.workspace_configuration_async(types.ConfigurationParams(items))
+        self._configure(found[0] if found else None)
+        return True
+
+    def _configure(self, values: object) -> None:
+        self.session.configure(options.given("the editor's settings", values))
+
+    async def _shutdown(self, _: object) -> None:
+        self.edits.stop()
+        await self.session.close()
+
+    def _folders(self) -> list[str]:
+        """A document's URI in each of the workspace's folders."""
+        roots = [folder.uri for folder in self.documents.folders.values()] or [self.documents.root_uri or ""]
+        return [f"{root.rstrip('/')}/x" for root in roots if root]
+
+    # documents
+
+    def _opened(self, document: Document) -> None:
+        path, root = self.documents.located(document.uri)
+        self.session.opened(document.uri, path, root, document.language, document.text)
+
+    def _changed(self, uri: str, start: int, end: int, inserted: str, document: Document) -> None:
+        def here() -> Place:
+            place = self.documents.place(uri, document.position(start + len(inserted)))
+            assert place is not None, "a document that changes is open"
+            return place
+
+        self.session.changed(uri, document.text, start, end, inserted, here)
+
+    def _closed(self, document: Document) -> None:
+        self.session.closed(document.uri)
+
+    def _saved(self, params: types.DidSaveTextDocumentParams) -> None:
+        self.session.saved(params.text_document.uri)
+
+    # completions
+
+    async def _inline(self, params: types.InlineCompletionParams) -> types.InlineCompletionList:
+        asked = params.context.trigger_kind == types.InlineCompletionTriggerKind.Invoked
+        chosen = params.context.selected_completion_info
+        shown, where = await self._suggested(params.text_document.uri, params.position, asked, chosen)
+        ahead = chosen.text if chosen is not None else ""
+        items = [
+            types.InlineCompletionItem(
+                ahead + each.text, range=where, command=types.Command("Accept", ACCEPT, arguments=[each.number])
+            )
+            for each in shown
+        ]
+        return types.InlineCompletionList(items)
+
+    async def _popup(self, params: types.CompletionParams) -> types.CompletionList:
+        uri = params.text_document.uri  # editors say of every request of a popup that it was asked for by hand
+        shown, where = await self._suggested(uri, params.position, asked=False, chosen=None)
+        document = self.documents.document(uri)
+        if document is None or where is None:
+            return fallback.completion_list([])
+        return fallback.completion_list([fallback.item(each, document, where.start) for each in shown])
+
+    async def _suggested(
+        self, uri: str, position: types.Position, asked: bool, chosen: types.SelectedCompletionInfo | None
+    ) -> tuple[Sequence[Shown], types.Range | None]:
+        """What to show, and the range that it replaces: empty, or what the popup's choice would replace.
+
+        Nothing where the document has changed meanwhile: its next request will find what has been computed.
+        """
+        document = self.documents.document(uri)
+        if document is None:
+            return (), None
+        text, where = document.text, types.Range(position, position) if chosen is None else chosen.range
+        start, end = self.documents.place(uri, where.start), self.documents.place(uri, where.end)
+        assert start is not None and end is not None, "the document is open"
+        before = start.before + (chosen.text if chosen is not None else "")
+        place = Place(start.uri, start.language, start.version, before, end.after, start.path, start.root)
+        shown = await self.session.suggest(place, asked=asked)
+        if self.documents.document(uri) is not document or document.text != text:
+            return (), None
+        return shown, document.range(document.offset(where.start), document.offset(where.end))
+
+    # what a person does with them
+
+    def _accept(self, *arguments: Any) -> None:
+        if number := _number(arguments):
+            self.session.accepted(number)
+
+    async def _accept_word(self, *arguments: Any) -> None:
+        await self._accept_part(arguments, fallback.first_word)
+
+    async def _accept_line(self, *arguments: Any) -> None:
+        await self._accept_part(arguments, fallback.first_line)
+
+    async def _accept_part(self, arguments: Sequence[Any], part: Callable[[str], str]) -> None:
+        """Insert the next part of what is suggested at (uri, position), for editors that cannot do that themselves."""
+        uri, at = (*arguments, None, None)[:2]
+        if not (isinstance(uri, str) and isinstance(at, dict)):
+            return
+        position = types.Position(int(at.get("line", 0)), int(at.get("character", 0)))
+        place, document = self.documents.place(uri, position), self.documents.document(uri)
+        rest = self.session.rest(place) if place is not None else ""
+        if document is None or not rest:
+            return
+        edit = types.TextEdit(types.Range(position, position), part(rest))
+        versioned = types.OptionalVersionedTextDocumentIdentifier(uri, document.version)
+        changes = types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(versioned, [edit])])
+        await self.editor.apply(types.ApplyWorkspaceEditParams(changes, label="Paceline"))
+
+    def _seen(self, _: Any) -> None:
+        """What an answer had is counted as shown already."""
+
+    def _accepted_part(self, params: Any) -> None:
+        length, number = _get(params, "acceptedLength"), _number(_arguments(params))
+        shown = self.session.shown.get(number)
+        if shown is not None and isinstance(length, int):
+            self.session.accepted(number, column(shown.text, length, self.documents.encoding))
+
+    def _focused(self, params: Any) -> None:
+        document = self.documents.document(str(_get(_get(params, "textDocument"), "uri")))
+        if document is not None:
+            self.session.focused(document.uri)
+
+    async def _actions(self, params: types.CodeActionParams) -> list[types.CodeAction | types.Command]:
+        return self.edits.actions(params)
+
+    async def _edit(self, *arguments: Any) -> None:
+        self.edits.begin(arguments)
+
+    # the engine
+
+    def _restart(self, *_: Any) -> None:
+        self.session.restart()
+
+    def _status(self, *_: Any) -> str:
+        return self.session.status()
+
+    def _heard(self, answer: Answer) -> None:
+        """Tell our own plug-ins what to show in a status bar, when that changes."""
+        state = {"model": self.session.engine.model, "silence": answer.silence}
+        if state != self._state and answer.silence != "superseded":
+            self._state = state
+            self.editor.notify("paceline/status", state)
+
+
+def _arguments(params: Any) -> Sequence[Any]:
+    """Of the command that the item in a notification carries."""
+    found = _get(_get(_get(params, "item"), "command"), "arguments")
+    return found if isinstance(found, (list, tuple)) else ()
+
+
+def _number(arguments: Sequence[Any]) -> int:
+    """The suggestion's; 0 where there is none."""
+    first = arguments[0] if arguments else 0
+    return first if isinstance(first, int) else 0
+
+
+def _get(data: Any, name: str) -> Any:
+    """A field of what came without a type of its own: pygls makes objects of some and leaves others as they are."""
+    return data.get(name) if isinstance(data, dict) else getattr(data, name, None)

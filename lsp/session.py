@@ -1,0 +1,191 @@
+"""One editor's session: its settings, what its documents are offered, and what becomes of that. Knows no protocol."""
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from paceline.client.events import Options
+from paceline.config import Config, EditorConfig
+from paceline.errors import PacelineError
+from paceline.lsp import options, quiet
+from paceline.lsp.ahead import Ahead
+from paceline.lsp.completing import Answer, Completer, Engine, Surroundings
+from paceline.lsp.figures import Figures
+from paceline.lsp.place import Place
+from paceline.lsp.telling import Telling
+
+SHOWN = 64  # suggestions whose acceptance can still be told
+SILENCES = 50  # of which the status tells
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A suggestion in front of the person."""
+
+    number: int
+    place: Place
+    text: str
+    answer: Answer
+
+    @property
+    def offset(self) -> int:
+        """Where it goes, in its document."""
+        return len(self.place.before) - self.place.elsewhere
+
+
+@dataclass
+class Session:
+    """Belongs to one event loop. `log` takes lines for the editor's log; `heard` is told of answers, `reconfigured` of settings."""
+
+    config: Config
+    engine: Engine
+    surroundings: Surroundings
+    telling: Telling
+    figures: Figures
+    log: Callable[[str], None]
+    heard: Callable[[Answer], None] = lambda answer: None
+    reconfigured: Callable[[EditorConfig], None] = lambda settings: None
+    explain: bool = False  # log the reason of every silence
+    shown: dict[int, Shown] = field(default_factory=dict)
+    silences: deque[str] = field(default_factory=lambda: deque(maxlen=SILENCES))
+    sources: Counter[str] = field(default_factory=Counter)  # of suggestions
+
+    def __post_init__(self) -> None:
+        self.completer = Completer(self.engine, self.surroundings, self.telling, self.config.editor)
+        self.ahead = Ahead(self.completer)
+        self._given: dict[str, options.Source] = {}
+        self._numbers = 0
+        self._waking: asyncio.Task[None] | None = None
+
+    @property
+    def settings(self) -> EditorConfig:
+        """What holds now."""
+        return self.completer.settings
+
+    def configure(self, source: options.Source) -> None:
+        """Settings from one place; they replace what that place said before. What is wrong is shown once."""
+        self._given[source.name] = source
+        merged = options.merge(tuple(self._given.values()), self.config.editor)
+        for sentence in options.told(merged.problems):
+            self.telling.once("warning", sentence)
+        if merged.editor != self.settings:
+            self.completer.settings = merged.editor
+            self.reconfigured(merged.editor)
+            self.completer.suggestions.clear()
+
+    async def read_projects(self, folders: Sequence[Path]) -> None:
+        """Settings in the workspace's folders."""
+        for folder in folders:
+            source, wrong = await asyncio.to_thread(options.of_project, folder)
+            if wrong:
+                self.telling.once("warning", f"Paceline: {wrong}")
+            if source is not None:
+                self.configure(source)
+
+    async def suggest(self, place: Place, *, asked: bool = False) -> list[Shown]:
+        """What to show at a place; several where the person asked for it. The newest request of a document wins."""
+        line = place.before.count("\n")
+        self.surroundings.visible(place.uri, line, line)
+        answer = await self.completer.complete(place, asked=asked)
+        found = [self._show(place, answer)] if answer.text else []
+        if answer.text and asked:
+            for other in await self.completer.alternatives(place, self.settings.candidates - 1):
+                if other.text not in [each.text for each in found]:
+                    found.append(self._show(place, other))
+        if not found:
+            self._silent(place, answer.silence)
+        self.heard(answer)
+        self.ahead.after(place, answer)
+        return found
+
+    def rest(self, place: Place) -> str:
+        """What is known for a place, without computing anything."""
+        found = self.completer.suggestions.find(place, self.engine.model)
+        return found.rest if found is not None else ""
+
+    def opened(self, uri: str, path: str, root: str, language: str, text: str) -> None:
+        """A document has been opened."""
+        self.surroundings.opened(uri, path, root, language, text)
+        self.wake()
+
+    def wake(self) -> None:
+        """Have the engine started and its models loaded, if nothing is known of it yet. That it fails, is told later."""
+        if self._waking is None and not self.engine.model and self.settings.enabled:
+            self._waking = asyncio.get_running_loop().create_task(self._woken())
+
+    async def _woken(self) -> None:
+        with suppress(PacelineError):
+            options = Options(warm=True, priority="background", anchor=0)
+            await self.engine.infiller.complete("\n", "", options, lambda _: None)
+
+    def changed(self, uri: str, text: str, start: int, end: int, inserted: str, here: Callable[[], Place]) -> None:
+        """Characters [start, end) of a document became others, which gave `text`. `here`: the place behind them."""
+        self.surroundings.changed(uri, text, start, end, inserted)
+        self.figures.changed(uri, start, end, inserted)
+        self.completer.changed(uri, here, deleted=end - start == 1 and not inserted)
+
+    def saved(self, uri: str) -> None:
+        """A document has been saved."""
+        self.surroundings.saved(uri)
+
+    def focused(self, uri: str) -> None:
+        """The person looks at this document now: soon they will type."""
+        self.wake()
+
+    def closed(self, uri: str) -> None:
+        """A document is closed: nothing is computed for it any more."""
+        self.surroundings.closed(uri)
+        self.figures.closed(uri)
+        self.ahead.stop(uri)
+        self.completer.close(uri)
+
+    def accepted(self, number: int, length: int | None = None) -> None:
+        """The person took a suggestion, or its first so many characters."""
+        shown = self.shown.get(number)
+        if shown is not None:
+            self.figures.accepted(number, shown.offset, length)
+
+    def restart(self) -> None:
+        """The engine is another one: whatever was known of it does not hold."""
+        self.completer.reset()
+        self.telling.mended()
+
+    async def close(self) -> None:
+        """The editor goes."""
+        if self._waking is not None:
+            self._waking.cancel()
+        for uri in list(self.completer.desks):
+            self.ahead.stop(uri)
+            self.completer.close(uri)
+        await self.figures.close()
+
+    def status(self) -> str:
+        """A few lines for a person."""
+        made = sum(self.sources.values())
+        known = made - self.sources["engine"]
+        lines = [f"model       {self.engine.model or 'none has answered yet'}"]
+        lines += [f"suggested   {made}, {known} of them without a request of their own to the engine"] if made else []
+        lines += [f"ahead       {self.ahead.prefetched} computed, {self.sources['prefetch']} used"]
+        counted = Counter(self.silences).most_common(5)
+        lines += [f"silent      {count} times: {quiet.REASONS.get(reason, reason)}" for reason, count in counted]
+        return "\n".join(lines)
+
+    def _show(self, place: Place, answer: Answer) -> Shown:
+        self._numbers += 1
+        shown = self.shown[self._numbers] = Shown(self._numbers, place, answer.text, answer)
+        while len(self.shown) > SHOWN:
+            del self.shown[next(iter(self.shown))]
+        self.sources[answer.source] += 1
+        root = answer.found.suggestion if answer.found is not None else None
+        self.figures.answered(place.language, answer.source, answer.seconds)
+        self.figures.shown(shown.number, place.uri, place.language, shown.text, root)
+        return shown
+
+    def _silent(self, place: Place, reason: str) -> None:
+        self.silences.append(reason)
+        self.figures.silent(place.language, reason)
+        if self.explain:
+            self.log(f"silent at {place.path or place.uri}: {quiet.REASONS.get(reason, reason)}")

@@ -1,0 +1,144 @@
+"""What has been suggested, so that typing what the ghost text says costs nothing.
+
+An entry belongs to the text on both sides of the cursor, as far as a model looks at it. It is found again at its own
+place, further on while the person types what it says, and further back while they delete.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from paceline.lsp.place import Place
+
+NEAR = 4096  # characters on each side that must be the same
+KEPT = 256  # entries
+CLOSERS = frozenset(")]}>\"'`;,:")  # what editors insert by themselves behind what is typed
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """Text that fits in at a place."""
+
+    text: str  # "": there is nothing to say here, which is worth knowing, too
+    before: str  # up to NEAR characters before the place
+    after: str  # and after it
+    model: str = ""
+    logprobs: tuple[float, ...] = ()
+    prefetched: bool = False  # computed before anybody asked
+    number: int = 0  # counts what was made, for the figures
+
+    @property
+    def confidence(self) -> float | None:
+        """Mean log-probability of its tokens, in nats; None where nobody said."""
+        return sum(self.logprobs) / len(self.logprobs) if self.logprobs else None
+
+
+@dataclass(frozen=True)
+class Found:
+    """An entry, and what of it is left at the place that was asked about."""
+
+    suggestion: Suggestion
+    rest: str
+    typed: str  # of its text, since it was made
+    closers: str  # what the editor has put behind the cursor meanwhile
+
+
+class Suggestions:
+    """The latest of them, of all documents and models."""
+
+    def __init__(self, kept: int = KEPT) -> None:
+        self._kept = kept
+        self._entries: OrderedDict[str, OrderedDict[tuple[str, str, str], Suggestion]] = OrderedDict()
+
+    def add(self, uri: str, suggestion: Suggestion) -> None:
+        """Remember one; a newer one for the same place replaces an older one."""
+        entries = self._entries.setdefault(uri, OrderedDict())
+        self._entries.move_to_end(uri)
+        key = (suggestion.before, suggestion.after, suggestion.model)
+        entries.pop(key, None)
+        entries[key] = suggestion
+        while sum(map(len, self._entries.values())) > self._kept:
+            oldest = next(iter(self._entries))
+            self._entries[oldest].popitem(last=False)
+            if not self._entries[oldest]:
+                del self._entries[oldest]
+
+    def find(self, place: Place, model: str = "") -> Found | None:
+        """What is known for this place: the entry of which most has been typed, the newest of several.
+
+        One without text is found at its own place only.
+        """
+        best: Found | None = None
+        for suggestion in self._of(place.uri):
+            if suggestion.model == model and (found := advanced(suggestion, place.before, place.after)):
+                if best is None or len(found.typed) > len(best.typed):
+                    best = found
+        return best
+
+    def forget(self, uri: str) -> None:
+        """The document is closed."""
+        self._entries.pop(uri, None)
+
+    def clear(self) -> None:
+        """Nothing of it holds any more: another model, other settings."""
+        self._entries.clear()
+
+    def _of(self, uri: str) -> Iterator[Suggestion]:
+        return reversed(self._entries.get(uri, OrderedDict()).values())
+
+
+def made(place: Place, text: str, model: str = "", logprobs: tuple[float, ...] = ()) -> Suggestion:
+    """A suggestion for a place."""
+    return Suggestion(text, place.before[-NEAR:], place.after[:NEAR], model, logprobs)
+
+
+def advanced(suggestion: Suggestion, before: str, after: str) -> Found | None:
+    """What is left of a suggestion where the text around the cursor is this; None where it does not fit any more."""
+    closers = _closers(suggestion.after, after)
+    if closers is None:
+        return None
+    typed = _typed(suggestion, before)
+    if typed is None:
+        return None
+    if not suggestion.text and (typed or closers):
+        return None
+    return Found(suggestion, suggestion.text[len(typed) :], typed, closers)
+
+
+def taken_back(suggestion: Suggestion, count: int) -> Suggestion:
+    """The suggestion as it stands at a place `count` characters earlier: what was deleted is suggested again."""
+    if not count:
+        return suggestion
+    return replace(
+        suggestion, text=suggestion.before[-count:] + suggestion.text, before=suggestion.before[:-count], number=0
+    )
+
+
+def _typed(suggestion: Suggestion, before: str) -> str | None:
+    """What has been typed of the suggestion since it was made; None where something else was."""
+    for length in range(len(suggestion.text) + 1):
+        if length and not before.endswith(suggestion.text[:length]):
+            continue
+        earlier = before[: len(before) - length] if length else before
+        if _same_end(earlier, suggestion.before):
+            return suggestion.text[:length]
+    return None
+
+
+def _same_end(text: str, end: str) -> bool:
+    """Whether the last NEAR characters of the text are those."""
+    return text.endswith(end) and (len(end) == NEAR or len(text) == len(end))
+
+
+def _closers(then: str, now: str) -> str | None:
+    """What closing marks stand behind the cursor that did not; None where something else is different, too."""
+    for length in range(min(9, len(now) + 1)):
+        head = now[:length]
+        if length and head[-1] not in CLOSERS:
+            return None
+        rest = now[length : length + NEAR]
+        if rest == then or (
+            len(then) == NEAR and rest.startswith(then[: NEAR - length]) and len(rest) >= NEAR - length
+        ):
+            return head
+    return None

@@ -1,0 +1,381 @@
+"""A request's way: from what is known, from what is on its way, or from the engine."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+from support.scripted_infiller import NoSurroundings, ScriptedInfiller
+
+from paceline.client.events import Text
+from paceline.config import EditorConfig
+from paceline.errors import EngineError
+from paceline.lsp.completing import GRACE, Answer, Completer, Engine
+from paceline.lsp.place import Place
+from paceline.lsp.rhythm import Rhythm
+from paceline.lsp.telling import Telling
+
+URI = "file:///work/a.py"
+
+
+class Typist:
+    """A document, the person who types in it, and what completes."""
+
+    def __init__(self, infiller: ScriptedInfiller, settings: EditorConfig = EditorConfig()) -> None:
+        self.infiller = infiller
+        self.told: list[str] = []
+        telling = Telling(lambda kind, text: self.told.append(text))
+        self.completer = Completer(Engine(infiller), NoSurroundings(), telling, settings)
+        self.completer.desk(URI).rhythm = Rhythm(latency=0.0)
+        self.text, self.after = "", "\n"
+
+    def place(self) -> Place:
+        return Place(URI, "python", None, self.text, self.after, "a.py", "/work")
+
+    def type(self, text: str) -> None:
+        self.text += text
+        self.completer.changed(URI, self.place, deleted=False)
+
+    def delete(self, count: int = 1) -> None:
+        self.text = self.text[:-count]
+        self.completer.changed(URI, self.place, deleted=count == 1)
+
+    async def ask(self, *, asked: bool = False) -> Answer:
+        return await self.completer.complete(self.place(), asked=asked)
+
+    def asks(self, *, asked: bool = False) -> "asyncio.Task[Answer]":
+        return asyncio.create_task(self.ask(asked=asked))
+
+
+def run(scenario: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    asyncio.run(asyncio.wait_for(scenario(), 20))
+
+
+async def settle() -> None:
+    """Let everything run that can."""
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+def continuing(text: str) -> Callable[..., str]:
+    """An author who writes this text, whatever of it stands there already, line by line."""
+
+    def says(prefix: str, *_: object) -> str:
+        assert text.startswith(prefix) or text.find(prefix) >= 0
+        at = text.find(prefix) + len(prefix)
+        return text[at:].split("\n", 1)[0]
+
+    return says
+
+
+def test_the_engine_is_asked_with_what_stands_before_and_after():
+    async def scenario() -> None:
+        typist = Typist(ScriptedInfiller())
+        typist.type("import os\nx = ")
+        answer = await typist.ask()
+        assert (answer.text, answer.source) == ("1", "engine")
+        (asked,) = typist.infiller.completions
+        assert (asked.prefix, asked.suffix) == ("import os\nx = ", "\n")
+        assert asked.options.anchor == len("x = ")
+        assert asked.options.filename == "a.py"
+
+    run(scenario)
+
+
+def test_typing_what_is_suggested_asks_nobody():
+    async def scenario() -> None:
+        typist = Typist(ScriptedInfiller(continuing("value = compute(a, b)")))
+        typist.type("value = ")
+        assert (await typist.ask()).text == "compute(a, b)"
+        for char in "compute(a":
+            typist.type(char)
+            answer = await typist.ask()
+            assert answer.source == "cache"
+        assert answer.text == ", b)"
+        assert len(typist.infiller.completions) == 1
+
+    run(scenario)
+
+
+def test_typing_something_else_asks_again_and_the_window_stays():
+    async def scenario() -> None:
+        typist = Typist(ScriptedInfiller())
+        typist.type("x = ")
+        await typist.ask()
+        typist.type("y + ")
+        await typist.ask()
+        first, second = typist.infiller.completions
+        assert second.prefix.startswith(first.prefix)
+        assert second.suffix == first.suffix
+        assert second.options.anchor == len("x = y + ")
+
+    run(scenario)
+
+
+def test_a_request_in_flight_that_agrees_is_awaited():
+    async def scenario() -> None:
+        infiller = ScriptedInfiller(continuing("x = alpha + beta"), partial=("al",))
+        typist = Typist(infiller)
+        infiller.gate.clear()
+        typist.type("x = ")
+        first = typist.asks()
+        await settle()
+        typist.type("a")
+        second = typist.asks()
+        await settle()
+        infiller.gate.set()
+        assert (await first).silence == "superseded"
+        answer = await second
+        assert (answer.text, answer.source) == ("lpha + beta", "flight")
+        assert len(infiller.completions) == 1
+
+    run(scenario)
+
+
+def test_a_request_in_flight_that_does_not_agree_is_stopped_at_once():
+    async def scenario() -> None:
+        infiller = ScriptedInfiller(partial=("al",))
+        typist = Typist(infiller)
+        infiller.gate.clear()
+        typist.type("x = ")
+        first = typist.asks()
+        await settle()
+        typist.type("z")
+        await settle()
+        assert infiller.completions[0].cancelled
+        assert (await first).silence == "superseded"
+
+    run(scenario)
+
+
+def test_the_newest_request_wins_though_nothing_is_ever_cancelled():
+    async def scenario() -> None:
+        infiller = ScriptedInfiller(partial=("1",))
+        typist = Typist(infiller)
+        infiller.gate.clear()
+        asks = []
+        for char in "abcdefgh":
+            typist.type(char)
+            asks.append(typist.asks())
+            await settle()
+        infiller.gate.set()
+        answers = await asyncio.gather(*asks)
+        assert [each.silence for each in answers[:-1]] == ["superseded"] * 7
+        assert answers[-1].text
+        assert sum(not each.cancelled for each in infiller.completions) == 1
+
+    run(scenario)
+
+
+def test_a_flight_that_turns_out_to_say_something_else_is_replaced_by_another():
+    async def scenario() -> None:
+        infiller = ScriptedInfiller()
+        typist = Typist(infiller)
+        infiller.gate.clear()
+        typist.type("x = ")
+        first = typist.asks()
+        await settle()
+        typist.type("b")
+        second = typist.asks()
+        await settle()
+        assert len(infiller.completions) == 1
+        infiller.completions[0].notice(Text("al"))
+        await settle()
+        assert infiller.completions[0].cancelled
+        infiller.gate.set()
+        assert (await first).silence == "superseded"
+        assert (await second).text == "1"
+        assert infiller.completions[1].prefix == "x = b"
+
+    run(scenario)
+
+
+def test_a_cancelled_request_leaves_what_is_computed_to_the_next_one():
+    async def scenario() -> None:
+        infiller = ScriptedInfiller(continuing("x = alpha"), partial=("al",))
+        typist = Typist(infiller)
+        infiller.gate.clear()
+        typist.type("x = ")
+        first = typist.asks()
+        await settle()
+        typist.type("a")
+        first.cancel()
+        await settle()
+        second = typist.asks()
+        await settle()
+        infiller.gate.set()
+        assert (await second).text == "lpha"
+        assert first.cancelled()
+        assert len(infiller.completions) == 1
+
+    run(scenario)
+
+
+def test_what_nobody_waits_for_any_more_ends_after_a_moment():
+    async def scenario() -> None:
+        infiller = ScriptedInfiller()
+        typist = Typist(infiller)
+        infiller.gate.clear()
+        typist.type("x = ")
+        first = typist.asks()
+        await settle()
+        first.cancel()
+        await asyncio.sleep(2 * GRACE)
+        assert infiller.completions[0].cancelled
+
+    run(scenario)
+
+
+def test_somebody_who_cancels_everything_gets_an_answer_in_the_end():
+    async def scenario() -> None:
+        typist = Typist(ScriptedInfiller())
+        for char in "x = value":
+            typist.type(char)
+            request = typist.asks()
+            await asyncio.sleep(0)
+            request.cancel()
+        assert (await typist.ask()).text == "1"
+
+    run(scenario)
+
+
+def test_the_same_place_after_another_suffix_is_asked_about_again():
+    async def scenario() -> None:
+        typist = Typist(ScriptedInfiller(lambda prefix, suffix, _: "1" if "two" not in suffix else "2"))
+        typist.type("x = ")
+        typist.after = "\none\n"
+        assert (await typist.ask()).text == "1"
+        typist.after = "\ntwo\n"
+        assert (await typist.ask()).text == "2"
+
+    run(scenario)
+
+
+def test_an_engine_that_fails_is_told_once_and_left_alone_for_a_while():
+    async def scenario() -> None:
+        infiller = ScriptedInfiller(error=EngineError("it broke", "mend it"))
+        typist = Typist(infiller)
+        for char in "abcdef":
+            typist.type(char)
+            assert (await typist.ask()).silence == "engine"
+        assert len(typist.told) == 1
+        assert len(infiller.completions) == 1
+
+    run(scenario)
+
+
+def test_asking_by_hand_tries_a_failed_engine_again():
+    async def scenario() -> None:
+        infiller = ScriptedInfiller(error=EngineError("it broke"))
+        typist = Typist(infiller)
+        typist.type("x = ")
+        await typist.ask()
+        infiller.error = None
+        assert (await typist.ask(asked=True)).text == "1"
+
+    run(scenario)
+
+
+def test_an_error_of_a_request_that_nobody_waits_for_disturbs_nobody():
+    async def scenario() -> None:
+        infiller = ScriptedInfiller(error=EngineError("it broke"))
+        typist = Typist(infiller)
+        infiller.gate.clear()
+        typist.type("x = ")
+        first = typist.asks()
+        await settle()
+        first.cancel()
+        infiller.gate.set()
+        await settle()
+        assert typist.told == []
+
+    run(scenario)
+
+
+def test_a_suggestion_the_model_is_not_sure_of_stays_hidden_unless_asked_for():
+    async def scenario() -> None:
+        typist = Typist(ScriptedInfiller(logprobs=(-9.0, -9.0)))
+        typist.type("x = ")
+        hidden = await typist.ask()
+        assert not hidden.text
+        assert hidden.silence
+        assert (await typist.ask(asked=True)).text == "1"
+
+    run(scenario)
+
+
+def test_nothing_is_asked_while_one_deletes():
+    async def scenario() -> None:
+        typist = Typist(ScriptedInfiller())
+        typist.type("x = 10")
+        typist.delete()
+        answer = await typist.ask()
+        assert not answer.text
+        assert typist.infiller.completions == []
+
+    run(scenario)
+
+
+def test_a_jump_stops_what_is_computed_for_the_other_place():
+    async def scenario() -> None:
+        infiller = ScriptedInfiller()
+        typist = Typist(infiller)
+        infiller.gate.clear()
+        typist.type("x = ")
+        first = typist.asks()
+        await settle()
+        typist.text, typist.after = "", "x = \n"
+        second = typist.asks(asked=True)
+        await settle()
+        infiller.gate.set()
+        assert (await first).silence == "superseded"
+        assert (await second).text
+        assert infiller.completions[0].cancelled
+
+    run(scenario)
+
+
+def test_closing_a_document_stops_what_is_computed_for_it():
+    async def scenario() -> None:
+        infiller = ScriptedInfiller()
+        typist = Typist(infiller)
+        infiller.gate.clear()
+        typist.type("x = ")
+        request = typist.asks()
+        await settle()
+        typist.completer.close(URI)
+        await settle()
+        assert infiller.completions[0].cancelled
+        assert (await request).silence == "superseded"
+        assert URI not in typist.completer.desks
+
+    run(scenario)
+
+
+def test_several_things_can_be_had_by_hand():
+    async def scenario() -> None:
+        typist = Typist(ScriptedInfiller(lambda prefix, suffix, options: str(options.seed or 0)))
+        typist.type("x = ")
+        assert (await typist.ask(asked=True)).text == "0"
+        others = await typist.completer.alternatives(typist.place(), 2)
+        assert [each.text for each in others] == ["1", "2"]
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("flood", [200])
+def test_a_flood_of_changes_asks_for_little(flood: int):
+    async def scenario() -> None:
+        infiller = ScriptedInfiller()
+        typist = Typist(infiller)
+        typist.completer.desk(URI).rhythm = Rhythm(latency=0.5)
+        asks = []
+        for number in range(flood):
+            typist.type(chr(97 + number % 26))
+            asks.append(typist.asks())
+            await asyncio.sleep(0)
+        answers = await asyncio.gather(*asks)
+        assert [each.silence for each in answers[:-1]] == ["superseded"] * (flood - 1)
+        assert len(infiller.completions) == 1
+
+    run(scenario)

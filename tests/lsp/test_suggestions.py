@@ -1,0 +1,120 @@
+"""What has been suggested is found again where it still fits, and nowhere else."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paceline.lsp.place import Place
+from paceline.lsp.suggestions import NEAR, Suggestions, advanced, made, taken_back
+
+
+def at(before: str, after: str = "", uri: str = "file:///a.py") -> Place:
+    return Place(uri, "python", 1, before, after)
+
+
+def known(*entries: tuple[Place, str]) -> Suggestions:
+    suggestions = Suggestions()
+    for place, text in entries:
+        suggestions.add(place.uri, made(place, text))
+    return suggestions
+
+
+def rest(suggestions: Suggestions, place: Place) -> str | None:
+    found = suggestions.find(place)
+    return None if found is None else found.rest
+
+
+def test_a_suggestion_is_found_at_its_own_place():
+    assert rest(known((at("x = "), "1 + 2")), at("x = ")) == "1 + 2"
+
+
+def test_typing_what_it_says_leaves_the_rest():
+    assert rest(known((at("x = "), "1 + 2")), at("x = 1 +")) == " 2"
+
+
+def test_all_of_it_typed_leaves_nothing_rather_than_asking_again():
+    assert rest(known((at("x = "), "1")), at("x = 1")) == ""
+
+
+def test_typing_something_else_finds_nothing():
+    assert rest(known((at("x = "), "1 + 2")), at("x = 2")) is None
+
+
+def test_the_text_after_the_cursor_counts():
+    assert rest(known((at("f(", ")"), "a")), at("f(", "b)")) is None
+
+
+def test_another_document_counts():
+    assert rest(known((at("x = "), "1")), at("x = ", uri="file:///b.py")) is None
+
+
+def test_another_model_counts():
+    suggestions = Suggestions()
+    suggestions.add("u", made(at("x = ", uri="u"), "1", model="small"))
+    assert suggestions.find(at("x = ", uri="u"), "large") is None
+    assert suggestions.find(at("x = ", uri="u"), "small") is not None
+
+
+def test_closing_marks_that_the_editor_put_there_do_not_count():
+    found = known((at("print", "\n"), "(a, b)")).find(at("print(", ")\n"))
+    assert found is not None
+    assert (found.rest, found.closers) == ("a, b)", ")")
+
+
+def test_a_letter_after_the_cursor_is_no_closing_mark():
+    assert rest(known((at("print", "\n"), "(a)")), at("print(", "x\n")) is None
+
+
+def test_nothing_to_say_is_known_at_its_own_place_only():
+    suggestions = known((at("x = 1"), ""))
+    assert rest(suggestions, at("x = 1")) == ""
+    assert rest(suggestions, at("x = 1 ")) is None
+
+
+def test_the_entry_of_which_most_was_typed_wins():
+    suggestions = known((at("x = 1"), "00"), (at("x = "), "1000"))
+    assert rest(suggestions, at("x = 10")) == "00"
+
+
+def test_the_newer_one_for_a_place_replaces_the_older():
+    assert rest(known((at("x = "), "1"), (at("x = "), "2")), at("x = ")) == "2"
+
+
+def test_deleting_brings_it_back_with_what_was_deleted():
+    place = at("x = 1")
+    suggestion = taken_back(made(place, "00"), 1)
+    assert (suggestion.before, suggestion.text) == ("x = ", "100")
+
+
+def test_only_so_many_are_kept_and_the_oldest_document_leaves_first():
+    suggestions = Suggestions(kept=3)
+    for number in range(5):
+        place = at(f"x{number} = ", uri=f"file:///{number}.py")
+        suggestions.add(place.uri, made(place, "1"))
+    assert [rest(suggestions, at(f"x{n} = ", uri=f"file:///{n}.py")) for n in range(5)] == [None, None, "1", "1", "1"]
+
+
+def test_a_closed_document_is_forgotten():
+    suggestions = known((at("x = "), "1"))
+    suggestions.forget("file:///a.py")
+    assert rest(suggestions, at("x = ")) is None
+
+
+def test_what_differs_far_away_is_not_looked_at():
+    long = "y" * (2 * NEAR)
+    assert rest(known((at("a" + long), "1")), at("b" + long)) == "1"
+    assert rest(known((at("a" + long[:100]), "1")), at("b" + long[:100])) is None
+
+
+texts = st.text(alphabet="ab(\n", max_size=6)
+
+
+@given(texts, st.text(alphabet="ab)", max_size=3), texts, texts, st.text(alphabet="ab)", max_size=3))
+def test_advancing_agrees_with_its_slow_twin(before: str, after: str, text: str, now: str, now_after: str):
+    """The twin: what was suggested, put in, gives the same whole text as what is left, put in now."""
+    found = advanced(made(at(before, after), text), now, now_after)
+    if found is None:
+        same_sides = now_after == after and now.startswith(before)
+        assert not (same_sides and text.startswith(now[len(before) :]) and (text or now == before))
+    else:
+        assert now + found.rest + now_after.removeprefix(found.closers) == before + text + after
+        assert set(found.closers) <= {")"}
