@@ -5,12 +5,12 @@ import importlib
 import io
 import os
 import sys
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NoReturn
 
 import click
 
+from paceline import __version__
 from paceline.errors import ConfigError, ExitCode, PacelineError
 
 COMMANDS = {
@@ -65,7 +65,7 @@ class LazyGroup(click.Group):
     type=click.Path(path_type=Path, dir_okay=False),
     help="Use this configuration file [env: PACELINE_CONFIG].",
 )
-@click.version_option(version=version("paceline"), prog_name="paceline")
+@click.version_option(version=__version__, prog_name="paceline")
 @click.pass_context
 def cli(context: click.Context, config: Path | None) -> None:
     """A private coding assistant on your own machine.
@@ -87,7 +87,7 @@ def main() -> NoReturn:
     try:
         # click says 0, 2 or an Exit's code by itself; what it returns is a command's own exit code, or nothing
         result = cli.main(prog_name="paceline", standalone_mode=False)
-        if sys.stdout is not None:  # None: started with a closed stdout
+        if sys.stdout is not None and not sys.stdout.closed:  # None: started with a closed one
             sys.stdout.flush()
         sys.exit(result if isinstance(result, int) else ExitCode.OK)
     except click.exceptions.Exit as stop:

@@ -9,13 +9,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from paceline.client.events import Options
+from paceline.client.events import Extra, Options
 from paceline.errors import PacelineError
 from paceline.lsp.anchor import Window
 from paceline.lsp.completing import Answer, Completer, Desk
 from paceline.lsp.context.gather import redacted
 from paceline.lsp.place import Place
-from paceline.prompts.context import Attachment
 from paceline.prompts.lines import line_ending, line_starts
 
 CALM = 0.15  # seconds after an answer before the next is computed: whoever types against it is faster
@@ -71,10 +70,11 @@ class Ahead:
     async def _read(self, desk: Desk, place: Place, work: _Work) -> None:
         completer, surroundings = self.completer, self.completer.surroundings
         _, full = completer.engine.budgets(completer.settings.latency_ms / 1000)
-        extra: tuple[Attachment, ...] = ()
+        extra: tuple[Extra, ...] = ()
         if completer.settings.other_files:
             await self._refreshed(place)
-            extra = surroundings.gather(place, full.prefix // SHARE)
+            found = surroundings.gather(place, full.prefix // SHARE)
+            extra = tuple(Extra(each.name, each.text) for each in found)
         window = work.window = desk.windows.wanted(place, full, extra)
         if window is None:
             return

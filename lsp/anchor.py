@@ -10,9 +10,9 @@ they stood; closing marks that an editor puts behind the cursor by itself do not
 
 from dataclasses import dataclass
 
+from paceline.client.events import Extra
 from paceline.lsp.place import Place
 from paceline.lsp.suggestions import CLOSERS
-from paceline.prompts.context import Attachment
 from paceline.prompts.lines import first_line, line_starts
 
 FAR = 600  # characters typed since the anchor, after which it is time for a new one
@@ -38,7 +38,7 @@ class Window:
     prefix: str  # from head to anchor
     suffix: str
     full: bool = False  # with the whole budget; otherwise it is one that is read at once
-    extra: tuple[Attachment, ...] = ()  # parts of other files, shown before it
+    extra: tuple[Extra, ...] = ()  # parts of other files, shown before it
 
     def typed(self, place: Place) -> str | None:
         """What stands between anchor and cursor, where the window still holds; otherwise None."""

@@ -51,6 +51,9 @@ class Infiller(Protocol):
 class Surroundings(Protocol):
     """What knows other files. `refresh` may run in another thread."""
 
+    def configure(self, settings: EditorConfig) -> None:
+        """What may be shown, from now on."""
+
     def refresh(self, place: Place) -> None:
         """Read what `gather` needs."""
 
@@ -130,9 +133,9 @@ class Engine:
         """Learn from an answer."""
         self._until, self._rest = 0.0, REST
         self.model = done.model
-        told = done.timings.get("prompt_n"), done.timings.get("prompt_ms")
-        if all(isinstance(each, (int, float)) for each in told):
-            self.reach.read(int(told[0]), float(told[1]) / 1000)
+        tokens, milliseconds = done.timings.get("prompt_n"), done.timings.get("prompt_ms")
+        if isinstance(tokens, int) and isinstance(milliseconds, (int, float)):
+            self.reach.read(tokens, milliseconds / 1000)
         if done.usage.prompt_tokens:
             extra = sum(len(each.text) for each in window.extra)
             self.reach.counted(len(window.prefix) + len(typed) + len(window.suffix) + extra, done.usage.prompt_tokens)
@@ -152,7 +155,7 @@ class Completer:
     engine: Engine
     surroundings: Surroundings
     telling: Telling
-    settings: EditorConfig = EditorConfig()
+    settings: EditorConfig = field(default_factory=EditorConfig)
     name: str = field(default_factory=lambda: uuid4().hex)  # two windows may have the same document open
     suggestions: Suggestions = field(default_factory=Suggestions)
     desks: dict[str, Desk] = field(default_factory=dict)
@@ -160,7 +163,8 @@ class Completer:
     async def complete(self, place: Place, *, asked: bool = False) -> Answer:
         """Something for this place. asked: by hand, so nothing is held back and nothing is waited for."""
         now, desk = asyncio.get_running_loop().time, self.desk(place.uri)
-        began, source = now(), "cache"
+        began = now()
+        source: Source = "cache"
         desk.newest = number = desk.newest + 1
         if reason := self._quiet(place, desk, asked=asked):
             return Answer(silence=reason)
@@ -282,9 +286,8 @@ class Completer:
         )
 
     def _quiet(self, place: Place, desk: Desk, *, asked: bool) -> str | None:
-        if self.surroundings.excluded(place.uri):
-            return "ignored"
-        return quiet.before(place, self.settings, asked=asked, deleted=desk.deleted)
+        reason = quiet.before(place, self.settings, asked=asked, deleted=desk.deleted)
+        return reason or ("ignored" if self.surroundings.excluded(place.uri) else None)
 
     async def _landed(self, flight: Flight, desk: Desk, number: int) -> str:
         """Wait for a flight; why nothing comes of it, if so."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException
 
 from paceline.client.events import End, Event, Loading, Message, Options, Text
 from paceline.client.events import Progress as Reading
@@ -53,7 +54,10 @@ class Progress(Protocol):
 class Editor(Protocol):
     """What an edit needs of the editor."""
 
-    capabilities: types.ClientCapabilities
+    @property
+    def capabilities(self) -> types.ClientCapabilities:
+        """What it can do."""
+        ...
 
     def document(self, uri: str) -> Document | None:
         """An open document, as it is now."""
@@ -96,6 +100,11 @@ class Task:
     text: str  # the document's, when the edit began
     start: int
     end: int
+
+    @property
+    def old(self) -> str:
+        """What stood there."""
+        return self.text[self.start : self.end]
 
 
 def _as_it_is(text: str) -> str:
@@ -176,27 +185,31 @@ class Edits:
         """What to put in the place of the part. Raises PacelineError."""
         current = asyncio.current_task()
         assert current is not None
-        progress = await self.editor.progress(f"{TITLE}: {_shortened(task.wish)}", lambda: _cancel(current))
         try:
-            answer = await self._answer(task, progress)
+            progress = await self.editor.progress(f"{TITLE}: {_shortened(task.wish)}", lambda: _cancel(current))
+        except JsonRpcException:  # it said that it can show this, but does not want to now
+            progress = _Unseen()
+        try:
+            return await self._rewritten(task, progress)
         finally:
             progress.end()
-        found = rewriting.replacement(answer, task.part)
-        if found is None:
-            raise ModelError("the model answered with no text", "say it in other words, or select more")
-        return found
 
-    async def _answer(self, task: Task, progress: Progress) -> str:
-        """The model's answer, as far as it matters.
+    async def _rewritten(self, task: Task, progress: Progress) -> str:
+        """What comes of the model's answer.
 
-        Where it takes up what stands around the part, as small models may, it is asked again without that.
+        Small models may take up what stands around the part, or copy the part over all that they read. So where
+        nothing else comes of it they are asked again, without what stands around.
         """
         part = replace(task.part, before=self.redact(task.part.before), after=self.redact(task.part.after))
         answer = await self._asked(rewriting.ask(part, task.wish), part, progress, stop=rewriting.strays)
-        if answer is None:
-            answer = await self._asked(rewriting.ask(part, task.wish, 0, 0), part, progress, stop=_goes_on)
-        assert answer is not None
-        return answer
+        found = rewriting.replacement(answer, task.part) if answer is not None else None
+        if found is None or not hunks(task.old, found):
+            answer = await self._asked(rewriting.ask_again(part, task.wish), part, progress, stop=_goes_on)
+            assert answer is not None
+            found = rewriting.replacement(answer, task.part)
+        if found is None:
+            raise ModelError("the model answered with no text", "say it in other words, or select more")
+        return found
 
     async def _asked(
         self, question: Question, part: Part, progress: Progress, *, stop: Callable[[str, Part], bool]
@@ -228,14 +241,27 @@ class Edits:
         start = moved(task.text, document.text, task.start, task.end)
         if start is None:
             raise InputError("the edit was not made: these lines have changed meanwhile", "select them again")
-        changes = hunks(task.text[task.start : task.end], answer, start)
+        changes = hunks(task.old, answer, start)
         if not changes:
             self._tell("info", f"nothing to change for “{_shortened(task.wish)}”")
             return
         edit = workspace_edit(document, changes, task.wish, self.editor.capabilities)
-        result = await self.editor.apply(types.ApplyWorkspaceEditParams(edit, label=TITLE))
+        try:
+            result = await self.editor.apply(types.ApplyWorkspaceEditParams(edit, label=TITLE))
+        except JsonRpcException as error:
+            raise InputError(f"the editor did not make the edit: {error}", "try again") from error
         if not result.applied and result.failure_reason:
             raise InputError(f"the editor did not make the edit: {result.failure_reason}", "try again")
+
+
+class _Unseen:
+    """Progress that nobody is shown."""
+
+    def report(self, message: str, percentage: int | None = None) -> None:
+        pass
+
+    def end(self) -> None:
+        pass
 
 
 @dataclass

@@ -77,11 +77,9 @@ def word_before(text: str) -> str:
 def label(text: str) -> str:
     """One line for the list: the first line that has text, and how many more there are."""
     lines = normalise(text).split("\n")
-    first = next((line for line in lines if line.strip()), "")
-    shown = " ".join(first.split())
-    if lines and not lines[0].strip() and len(lines) > 1:
-        shown = f"↵ {shown}"
-    more = sum(bool(line.strip()) for line in lines[lines.index(first) + 1 :])
+    at = next((at for at, line in enumerate(lines) if line.strip()), 0)
+    shown = ("↵ " if at else "") + " ".join(lines[at].split())
+    more = sum(bool(line.strip()) for line in lines[at + 1 :])
     end = f" … +{more} line{'s' * (more != 1)}" if more else ""
     room = LONGEST_LABEL - len(end)
     return (shown if len(shown) <= room else shown[: room - 1].rstrip() + "…") + end

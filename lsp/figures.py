@@ -24,13 +24,20 @@ _REASON = re.compile(r"[a-z0-9_ -]{1,32}")
 
 
 @dataclass
-class _Shown:
+class _Fate:
+    """What becomes of a suggestion, however often it is shown again while the person types along."""
+
     uri: str
     language: str
     root: Hashable
+    end: str = ""  # "accepted", "rejected" or "ignored", once that is known
+
+
+@dataclass
+class _Shown:
+    fate: _Fate
     text: str
-    accepted: int = 0  # characters, by hand
-    over: bool = False
+    accepted: int = 0  # characters
 
 
 @dataclass
@@ -46,7 +53,7 @@ class Figures:
     today: Callable[[], date] = date.today
     _counts: Counter[Key] = field(default_factory=Counter)
     _shown: dict[int, _Shown] = field(default_factory=dict)
-    _latest: dict[str, _Shown] = field(default_factory=dict)  # by document
+    _latest: dict[str, _Fate] = field(default_factory=dict)  # by document
     _marks: Marks = field(default_factory=Marks)
     _writing: asyncio.TimerHandle | None = None
     _looking: asyncio.TimerHandle | None = None
@@ -65,53 +72,53 @@ class Figures:
         """Suggestions were computed before anybody asked."""
         self._count(language, "prefetched", count)
 
-    def shown(self, number: int, uri: str, language: str, text: str, root: Hashable) -> None:
+    def shown(
+        self, number: int, uri: str, language: str, text: str, root: Hashable = None, *, more: bool = False
+    ) -> None:
         """A suggestion is in front of the person.
 
-        root: what it comes from. What is left of one while the person types along is the same one as before.
+        root: what it comes from; None if that is not known. What is left of one while the person types along is the
+        same one as before. more: another one for the same place at the same time; all of them count as one.
         """
-        before = self._latest.get(uri)
-        if before is not None and before.root == root and not before.over:
-            before.text, before.accepted = text, 0
-            self._shown[number] = before
-        else:
-            self._given_up(uri)
-            self._shown[number] = self._latest[uri] = _Shown(uri, language, root, text)
+        fate = self._latest.get(uri)
+        same = fate is not None and root is not None and fate.root == root and fate.end != "rejected"
+        if fate is None or not (same or more):
+            self._end(fate, "ignored")
+            fate = self._latest[uri] = _Fate(uri, language, root)
             self._count(language, "shown")
+        self._shown[number] = _Shown(fate, text)
         while len(self._shown) > REMEMBERED:
             del self._shown[next(iter(self._shown))]
 
     def accepted(self, number: int, offset: int, length: int | None = None) -> None:
-        """A suggestion was accepted, all of it or up to a length, which stands or will stand at this offset.
+        """A suggestion was accepted, all of it or up to a length.
 
-        length: characters from the suggestion's beginning, those that were accepted before included.
+        offset: where in its document its beginning stands now, or will stand soon. length: characters from its
+        beginning, those that were accepted before included.
         """
         shown = self._shown.get(number)
         if shown is None:
             return
         upto = len(shown.text) if length is None else min(max(0, length), len(shown.text))
-        text = shown.text[shown.accepted : upto]
+        text, rest = shown.text[shown.accepted : upto], shown.text[upto:]
         if not text:
             return
-        whole = upto == len(shown.text) and not shown.accepted
-        lines = shown.text.startswith(("\r", "\n"), upto) or text.endswith(("\r", "\n")) or upto == len(shown.text)
-        if not shown.over:
-            self._count(shown.language, "accepted")
-        self._count(shown.language, "whole" if whole else "line" if lines else "word")
-        self._count(shown.language, "characters", len(text))
-        document = self.text_of(shown.uri)
+        fate, at = shown.fate, offset + shown.accepted
+        lines = not rest or rest.startswith(("\r", "\n")) or text.endswith(("\r", "\n"))
+        self._count(fate.language, "whole" if not rest and not shown.accepted else "line" if lines else "word")
+        self._count(fate.language, "characters", len(text))
+        self._end(fate, "accepted")
+        shown.accepted = upto
+        document = self.text_of(fate.uri)
         if document is not None:
-            at = offset + shown.accepted
-            self._marks.add(shown.uri, shown.language, text, at, document, self.clock())
+            self._marks.add(fate.uri, fate.language, text, at, document, self.clock())
             self._look_later()
-        shown.accepted, shown.over = upto, True
 
     def rejected(self, number: int) -> None:
         """The person has sent a suggestion away."""
         shown = self._shown.get(number)
-        if shown is not None and not shown.over:
-            shown.over = True
-            self._count(shown.language, "rejected")
+        if shown is not None:
+            self._end(shown.fate, "rejected")
 
     def changed(self, uri: str, start: int, end: int, inserted: str) -> None:
         """Characters [start, end) of a document gave way to others."""
@@ -120,8 +127,7 @@ class Figures:
 
     def closed(self, uri: str) -> None:
         """A document is closed."""
-        self._given_up(uri)
-        self._latest.pop(uri, None)
+        self._end(self._latest.pop(uri, None), "ignored")
         self._marks.forget(uri)
 
     async def close(self) -> None:
@@ -131,17 +137,19 @@ class Figures:
                 handle.cancel()
         self._writing = self._looking = None
         for uri in list(self._latest):
-            self._given_up(uri)
+            self.closed(uri)
         if self._writes:
             await asyncio.wait(self._writes)
         await self._write()
 
-    def _given_up(self, uri: str) -> None:
-        """Another suggestion takes the place of the document's latest one, or none does any more."""
-        before = self._latest.get(uri)
-        if before is not None and not before.over:
-            before.over = True
-            self._count(before.language, "ignored")
+    def _end(self, fate: _Fate | None, end: str) -> None:
+        """What has become of a suggestion. An editor may ask for the next one before it says that one was accepted."""
+        if fate is None or (fate.end and (end, fate.end) != ("accepted", "ignored")):
+            return
+        if fate.end:
+            self._count(fate.language, fate.end, -1)
+        fate.end = end
+        self._count(fate.language, end)
 
     def _count(self, language: str, what: str, by: int = 1) -> None:
         known = language if _LANGUAGE.fullmatch(language) else "other"

@@ -22,6 +22,7 @@ PROJECT_FILE = ".paceline.toml"
 SECTION = "paceline"
 TABLE = "editor"
 LONGEST = 2**16  # bytes of a project's file
+DEFAULTS = EditorConfig()
 ADDED = frozenset({"ignore", "disabled_languages"})  # a later place adds to what an earlier one says
 CAREFUL = frozenset({"ignore", "disabled_languages", "enabled", "other_files", "git_diff", "comments", "multiline"})
 
@@ -43,7 +44,7 @@ class Settings:
     problems: tuple[str, ...] = ()
 
 
-def merge(sources: Sequence[Source], usual: EditorConfig = EditorConfig()) -> Settings:
+def merge(sources: Sequence[Source], usual: EditorConfig = DEFAULTS) -> Settings:
     """What all of them say together. What is wrong is left out, and told."""
     editor, problems = usual, list[str]()
     for source in sources:

@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 
 SAMPLE = 8192  # characters of a document's head that say what kind of document it is
 NEAR = 1024  # characters around the cursor that are searched for secrets
+BARE = 12  # characters, blanks aside, of a document that has hardly begun
+BEGINNING = 8  # tokens of a suggestion that have to be likely, all together
 SHORT = 4  # characters of a suggestion that may well stand twice
+LONG_NUMBER = 24  # characters
+LONG_REST = 80  # characters behind the cursor that are more than what closes something
 LONG_LINE = 2000  # characters of a line that no person writes
 
 REASONS: Mapping[str, str] = MappingProxyType(
@@ -35,6 +39,7 @@ REASONS: Mapping[str, str] = MappingProxyType(
         "deleted": "a character has just been deleted",
         "word": "the cursor stands within a word",
         "middle": "there is more text on the line behind the cursor",
+        "bare": "there is hardly any text yet to go by",
         "comment": "this is prose in a comment or a document",
         "string": "this is prose in a string",
         "superseded": "a newer request has taken its place",
@@ -42,7 +47,8 @@ REASONS: Mapping[str, str] = MappingProxyType(
         "empty": "there is nothing to add",
         "unsure": "the model is not sure enough",
         "repeats": "it would repeat what stands there already",
-        "closing": "only what closes brackets or quotes is missing",
+        "invented": "it would make up a number that cannot be known",
+        "closing": "only a closing bracket or quote is missing",
     }
 )
 PROSE = frozenset(
@@ -58,6 +64,8 @@ _TO_A_SECRET = re.compile(
     r"""[a-zA-Z]{0,2}["'`][^"'`]{0,256}$""",
     re.IGNORECASE,
 )
+_NUMBER = re.compile(r"(?<![\w#.])(?:0[xX][0-9a-fA-F][0-9a-fA-F_]{4,}|[0-9][0-9_]{5,})(?![\w.])")
+_LITERAL = re.compile(r"""(["'`])[^"'`]*\1,?""")  # an item of a list, which nobody wants twice
 _WORDS = re.compile(r"[^\W\d_]{2,}[,.;:!?]?[ \t]+[^\W\d_]+[,.;:!?]?[ \t]")
 _QUERY = re.compile(
     r"\s*(?:SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|WITH|FROM|WHERE|JOIN|ORDER|GROUP|VALUES|SET)\b"
@@ -74,17 +82,23 @@ def before(place: Place, settings: EditorConfig, *, asked: bool, deleted: bool) 
 
 
 def after(text: str, logprobs: Sequence[float], place: Place, settings: EditorConfig) -> str | None:
-    """Why not to show a suggestion; None if there is no reason. logprobs: of its tokens, in nats; may be empty."""
+    """Why not to show a suggestion; None if there is no reason. logprobs: of its tokens, in nats; may be empty.
+
+    What counts is how likely its beginning is as a whole. The mean of all tokens tells right from wrong less well: it
+    forgives one bad guess for the sake of all that follows from it.
+    """
     if not text.strip():
         return "empty"
-    if logprobs and sum(logprobs) / len(logprobs) < settings.threshold:
+    if sum(logprobs[:BEGINNING]) < settings.threshold:
         return "unsure"
-    if CLOSING.issuperset(text):
+    if CLOSING.issuperset(text) and len("".join(text.split())) == 1:
         return "closing"
     if _repeats(text, place):
         return "repeats"
     if redact(text) != text:
         return "secret"
+    if _invents(text, place):
+        return "invented"
     return "comment" if not settings.comments and _only_comments(text, place) else None
 
 
@@ -113,10 +127,12 @@ def _of_the_file(place: Place, settings: EditorConfig, *, asked: bool) -> str | 
 def _of_the_cursor(place: Place, settings: EditorConfig, deleted: bool) -> str | None:
     if deleted:
         return "deleted"
-    rest = first_line(place.after)
-    if not _REST.fullmatch(rest):
+    rest = first_line(place.after[:LONG_LINE]).rstrip()
+    if len(rest) > LONG_REST or not _REST.fullmatch(rest):
         return "word" if _is_word(rest[0]) and _is_word(place.before[-1:]) else "middle"
-    return None if settings.comments else _prose(place)
+    if not settings.comments and (reason := _prose(place)):
+        return reason
+    return "bare" if len("".join((place.before[-NEAR:] + place.after[:NEAR]).split())) < BARE else None
 
 
 def _prose(place: Place) -> str | None:
@@ -152,7 +168,7 @@ def _in_a_secret(place: Place) -> bool:
 
 def _in_a_fence(text: str) -> bool:
     """Whether a block of code is open in a document of prose."""
-    return len(re.findall(r"^[ \t]*(?:```|~~~)", text, re.MULTILINE)) % 2 == 1
+    return (text.count("```") + text.count("~~~")) % 2 == 1
 
 
 def _repeats(text: str, place: Place) -> bool:
@@ -165,8 +181,26 @@ def _repeats(text: str, place: Place) -> bool:
         return False
     if above[-len(said) :] == said or below[: len(said)] == said:
         return True
-    first = said[:2]
-    return len(first) > 1 and (_has(above, first) or _has(below, first))
+    needed = 1 if _LITERAL.fullmatch(said[0]) else 2
+    return len(said) >= needed and (_has(above, said[:needed]) or _has(below, said[:needed]))
+
+
+def _invents(text: str, place: Place) -> bool:
+    """Whether there is a long number in the suggestion that stands nowhere near, and is neither round nor a limit of
+    what some number of bits holds.
+    """
+    head = place.before[-NEAR:]
+    word = re.search(r"#?\w*$", head)
+    begun = word[0] if word else ""
+    for found in _NUMBER.findall(begun + text):
+        if found in begun or found in head or found in place.after[:NEAR]:
+            continue
+        if len(found) > LONG_NUMBER:
+            return True
+        number = int(found.replace("_", ""), 16 if found[:2] in ("0x", "0X") else 10)
+        if number & (number - 1) and number & (number + 1) and len(set(str(number).rstrip("0"))) > 2:
+            return True
+    return False
 
 
 def _lines(text: str) -> list[str]:
@@ -181,8 +215,11 @@ def _has(lines: Sequence[str], some: Sequence[str]) -> bool:
 
 def _only_comments(text: str, place: Place) -> bool:
     """Whether there is nothing but comments in a suggestion."""
-    mark = line_comment(language_of(place.language, place.path))
-    return bool(mark) and all(line.lstrip().startswith(mark) for line in normalise(text).split("\n") if line.strip())
+    language = language_of(place.language, place.path)
+    mark = line_comment(language)
+    if not mark or not all(line.startswith(mark) for line in _lines(text)):
+        return False
+    return inside(place.before, language).kind == "code"
 
 
 def _start(text: str) -> int:

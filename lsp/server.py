@@ -4,43 +4,45 @@ Handlers only translate. All of them that wait are coroutines, so the reader goe
 """
 
 from collections.abc import Callable, Sequence
-from functools import partial  # pygls writes attributes on handlers, which methods do not take
-from importlib.metadata import version
+from functools import cached_property, partial  # pygls writes attributes on handlers, which methods do not take
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
-from paceline.lsp import edits, fallback, options
-from paceline.lsp.completing import Answer
+from paceline import __version__
+from paceline.config import EditorConfig
+from paceline.lsp import fallback, options
 from paceline.lsp.documents import Document, DocumentProtocol, Documents
 from paceline.lsp.editor import Editor
-from paceline.lsp.edits import Edits
 from paceline.lsp.place import Place
 from paceline.lsp.positions import column
-from paceline.lsp.session import Session, Shown
+
+if TYPE_CHECKING:
+    from paceline.lsp.completing import Answer
+    from paceline.lsp.edits import Edits
+    from paceline.lsp.session import Session, Shown
 
 NOTEBOOKS = types.NotebookDocumentSyncOptions(
     notebook_selector=[types.NotebookDocumentFilterWithNotebook(notebook="*")], save=False
 )
 ACCEPT, ACCEPT_WORD, ACCEPT_LINE = "paceline.accept", "paceline.acceptWord", "paceline.acceptLine"
-RESTART, STATUS = "paceline.restartEngine", "paceline.status"
+RESTART, STATUS, EDIT = "paceline.restartEngine", "paceline.status", "paceline.edit"
 REWRITE = types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.RefactorRewrite])
 
 
 class Server(LanguageServer):
-    """One editor's connection. `behind` makes what is behind it."""
+    """One editor's connection. `behind` makes what is behind it, once the editor has got its first answer."""
 
     protocol: DocumentProtocol
 
-    def __init__(self, behind: Callable[[Editor], tuple[Session, Edits]]) -> None:
-        super().__init__(
-            "paceline", version("paceline"), notebook_document_sync=NOTEBOOKS, protocol_cls=DocumentProtocol
-        )
+    def __init__(self, usual: EditorConfig, behind: "Callable[[Editor], tuple[Session, Edits]]") -> None:
+        super().__init__("paceline", __version__, notebook_document_sync=NOTEBOOKS, protocol_cls=DocumentProtocol)
         self.editor = Editor(self, self.protocol)
-        self.session, self.edits = behind(self.editor)
-        self.session.heard = self._heard
+        self._usual = usual
+        self._behind = behind
+        self._given = options.given("", None)
         self._state: dict[str, str] = {}
         self.feature(types.INITIALIZE)(partial(self._initialize))
         self.feature(types.INITIALIZED)(partial(self._initialized))
@@ -57,25 +59,41 @@ class Server(LanguageServer):
         self.command(ACCEPT_LINE)(partial(self._accept_line))
         self.command(RESTART)(partial(self._restart))
         self.command(STATUS)(partial(self._status))
-        self.command(edits.COMMAND)(partial(self._edit))
+        self.command(EDIT)(partial(self._edit))
 
     @property
     def documents(self) -> Documents:
         """What is open."""
         return self.protocol.documents
 
+    @property
+    def session(self) -> "Session":
+        """What answers."""
+        return self._made[0]
+
+    @property
+    def edits(self) -> "Edits":
+        """What rewrites."""
+        return self._made[1]
+
+    @cached_property
+    def _made(self) -> "tuple[Session, Edits]":
+        session, edits = self._behind(self.editor)
+        session.heard = self._heard
+        session.configure(self._given)
+        return session, edits
+
     # what begins and ends
 
     def _initialize(self, params: types.InitializeParams) -> None:
         self.editor.connected()
-        given = options.given("the editor's initializationOptions", params.initialization_options)
-        self.session.configure(given)
+        self._given = options.given("the editor's initializationOptions", params.initialization_options)
         self.documents.on_open = self._opened
         self.documents.on_change = self._changed
         self.documents.on_close = self._closed
         text = params.capabilities.text_document
         inline = text is not None and text.inline_completion is not None
-        popup = self.session.settings.popup
+        popup = options.merge([self._given], self._usual).editor.popup
         if popup == "on" or (popup == "auto" and not inline):
             self.feature(types.TEXT_DOCUMENT_COMPLETION, fallback.OPTIONS)(partial(self._popup))
 
@@ -83,11 +101,11 @@ class Server(LanguageServer):
         folders = [Path(root) for _, root in map(self.documents.located, self._folders()) if root]
         await self.session.read_projects(folders)
         workspace = self.client_capabilities.workspace
-        if workspace is not None and workspace.did_change_configuration is not None:
-            if workspace.did_change_configuration.dynamic_registration:
-                name = types.WORKSPACE_DID_CHANGE_CONFIGURATION
-                wanted = types.Registration("paceline-configuration", name, {"section": options.SECTION})
-                await self.client_register_capability_async(types.RegistrationParams([wanted]))
+        changes = workspace.did_change_configuration if workspace is not None else None
+        if changes is not None and changes.dynamic_registration:
+            name = types.WORKSPACE_DID_CHANGE_CONFIGURATION
+            wanted = types.Registration("paceline-configuration", name, {"section": options.SECTION})
+            await self.client_register_capability_async(types.RegistrationParams([wanted]))
         await self._pull()
 
     async def _reconfigured(self, params: types.DidChangeConfigurationParams) -> None:
@@ -161,7 +179,7 @@ class Server(LanguageServer):
 
     async def _suggested(
         self, uri: str, position: types.Position, asked: bool, chosen: types.SelectedCompletionInfo | None
-    ) -> tuple[Sequence[Shown], types.Range | None]:
+    ) -> "tuple[Sequence[Shown], types.Range | None]":
         """What to show, and the range that it replaces: empty, or what the popup's choice would replace.
 
         Nothing where the document has changed meanwhile: its next request will find what has been computed.
@@ -181,17 +199,17 @@ class Server(LanguageServer):
 
     # what a person does with them
 
-    def _accept(self, *arguments: Any) -> None:
+    def _accept(self, *arguments: object) -> None:
         if number := _number(arguments):
             self.session.accepted(number)
 
-    async def _accept_word(self, *arguments: Any) -> None:
+    async def _accept_word(self, *arguments: object) -> None:
         await self._accept_part(arguments, fallback.first_word)
 
-    async def _accept_line(self, *arguments: Any) -> None:
+    async def _accept_line(self, *arguments: object) -> None:
         await self._accept_part(arguments, fallback.first_line)
 
-    async def _accept_part(self, arguments: Sequence[Any], part: Callable[[str], str]) -> None:
+    async def _accept_part(self, arguments: Sequence[object], part: Callable[[str], str]) -> None:
         """Insert the next part of what is suggested at (uri, position), for editors that cannot do that themselves."""
         uri, at = (*arguments, None, None)[:2]
         if not (isinstance(uri, str) and isinstance(at, dict)):
@@ -206,16 +224,16 @@ class Server(LanguageServer):
         changes = types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(versioned, [edit])])
         await self.editor.apply(types.ApplyWorkspaceEditParams(changes, label="Paceline"))
 
-    def _seen(self, _: Any) -> None:
+    def _seen(self, _: object) -> None:
         """What an answer had is counted as shown already."""
 
-    def _accepted_part(self, params: Any) -> None:
+    def _accepted_part(self, params: object) -> None:
         length, number = _get(params, "acceptedLength"), _number(_arguments(params))
         shown = self.session.shown.get(number)
         if shown is not None and isinstance(length, int):
             self.session.accepted(number, column(shown.text, length, self.documents.encoding))
 
-    def _focused(self, params: Any) -> None:
+    def _focused(self, params: object) -> None:
         document = self.documents.document(str(_get(_get(params, "textDocument"), "uri")))
         if document is not None:
             self.session.focused(document.uri)
@@ -223,18 +241,18 @@ class Server(LanguageServer):
     async def _actions(self, params: types.CodeActionParams) -> list[types.CodeAction | types.Command]:
         return self.edits.actions(params)
 
-    async def _edit(self, *arguments: Any) -> None:
+    async def _edit(self, *arguments: object) -> None:
         self.edits.begin(arguments)
 
     # the engine
 
-    def _restart(self, *_: Any) -> None:
+    def _restart(self, *_: object) -> None:
         self.session.restart()
 
-    def _status(self, *_: Any) -> str:
+    def _status(self, *_: object) -> str:
         return self.session.status()
 
-    def _heard(self, answer: Answer) -> None:
+    def _heard(self, answer: "Answer") -> None:
         """Tell our own plug-ins what to show in a status bar, when that changes."""
         state = {"model": self.session.engine.model, "silence": answer.silence}
         if state != self._state and answer.silence != "superseded":
@@ -242,18 +260,18 @@ class Server(LanguageServer):
             self.editor.notify("paceline/status", state)
 
 
-def _arguments(params: Any) -> Sequence[Any]:
+def _arguments(params: object) -> Sequence[object]:
     """Of the command that the item in a notification carries."""
     found = _get(_get(_get(params, "item"), "command"), "arguments")
     return found if isinstance(found, (list, tuple)) else ()
 
 
-def _number(arguments: Sequence[Any]) -> int:
+def _number(arguments: Sequence[object]) -> int:
     """The suggestion's; 0 where there is none."""
     first = arguments[0] if arguments else 0
     return first if isinstance(first, int) else 0
 
 
-def _get(data: Any, name: str) -> Any:
+def _get(data: object, name: str) -> object:
     """A field of what came without a type of its own: pygls makes objects of some and leaves others as they are."""
     return data.get(name) if isinstance(data, dict) else getattr(data, name, None)

@@ -38,7 +38,7 @@ class Shown:
 
 @dataclass
 class Session:
-    """Belongs to one event loop. `log` takes lines for the editor's log; `heard` is told of answers, `reconfigured` of settings."""
+    """Belongs to one event loop. `log` takes lines for the editor's log; `heard` is told of answers."""
 
     config: Config
     engine: Engine
@@ -47,7 +47,6 @@ class Session:
     figures: Figures
     log: Callable[[str], None]
     heard: Callable[[Answer], None] = lambda answer: None
-    reconfigured: Callable[[EditorConfig], None] = lambda settings: None
     explain: bool = False  # log the reason of every silence
     shown: dict[int, Shown] = field(default_factory=dict)
     silences: deque[str] = field(default_factory=lambda: deque(maxlen=SILENCES))
@@ -73,7 +72,7 @@ class Session:
             self.telling.once("warning", sentence)
         if merged.editor != self.settings:
             self.completer.settings = merged.editor
-            self.reconfigured(merged.editor)
+            self.surroundings.configure(merged.editor)
             self.completer.suggestions.clear()
 
     async def read_projects(self, folders: Sequence[Path]) -> None:
@@ -112,7 +111,7 @@ class Session:
         self.wake()
 
     def wake(self) -> None:
-        """Have the engine started and its models loaded, if nothing is known of it yet. That it fails, is told later."""
+        """Have the engine started and its models loaded, if nothing is known of it yet. Failures are told later."""
         if self._waking is None and not self.engine.model and self.settings.enabled:
             self._waking = asyncio.get_running_loop().create_task(self._woken())
 

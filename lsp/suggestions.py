@@ -70,9 +70,9 @@ class Suggestions:
         """
         best: Found | None = None
         for suggestion in self._of(place.uri):
-            if suggestion.model == model and (found := advanced(suggestion, place.before, place.after)):
-                if best is None or len(found.typed) > len(best.typed):
-                    best = found
+            found = advanced(suggestion, place.before, place.after) if suggestion.model == model else None
+            if found is not None and (best is None or len(found.typed) > len(best.typed)):
+                best = found
         return best
 
     def forget(self, uri: str) -> None:

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass, replace
 
+from paceline.client.events import Extra
 from paceline.lsp.anchor import Budget, Window, choose
 from paceline.lsp.place import Place
-from paceline.prompts.context import Attachment
 
 
 @dataclass
@@ -35,7 +35,7 @@ class Windows:
                 return False
         return True
 
-    def wanted(self, place: Place, full: Budget, extra: tuple[Attachment, ...]) -> Window | None:
+    def wanted(self, place: Place, full: Budget, extra: tuple[Extra, ...]) -> Window | None:
         """The large window that should be read next, if any. Then say `began`, and `ended`."""
         if not self.lacks(place):
             return None

@@ -9,7 +9,10 @@ from paceline.errors import InputError
 
 @click.command()
 @click.option(
-    "--tcp", metavar="HOST:PORT", default="", help="Listen there instead of talking over stdin and stdout; for debugging."
+    "--tcp",
+    metavar="HOST:PORT",
+    default="",
+    help="Listen there instead of talking over stdin and stdout; for debugging.",
 )
 @click.option("--explain", is_flag=True, help="Say in the editor's log why there is no completion, each time.")
 def command(tcp: str, explain: bool) -> None:

@@ -2,8 +2,6 @@
 
 import asyncio
 
-from support.scripted_infiller import NoSurroundings, ScriptedInfiller
-
 from paceline.config import EditorConfig
 from paceline.errors import EngineError
 from paceline.lsp.ahead import CALM, Ahead, likely
@@ -12,12 +10,15 @@ from paceline.lsp.place import Place
 from paceline.lsp.rhythm import Rhythm
 from paceline.lsp.telling import Telling
 from paceline.prompts.context import Attachment
+from support.scripted_infiller import NoSurroundings, ScriptedInfiller
 
+DEFAULTS = EditorConfig()
+REST = "\nprint(value, other, file=sys.stderr)\nraise SystemExit(len(sys.argv) - 1)\n"
 URI = "file:///work/a.py"
 LONG = "".join(f"value_{number} = {number}\n" for number in range(400))
 
 
-def place(before: str, after: str = "\n") -> Place:
+def place(before: str, after: str = REST) -> Place:
     return Place(URI, "python", None, before, after, "a.py")
 
 
@@ -26,7 +27,7 @@ class WithOthers(NoSurroundings):
         return (Attachment("other.py", "def f(): ..."),)
 
 
-def desk(infiller: ScriptedInfiller, settings: EditorConfig = EditorConfig()) -> tuple[Completer, Ahead]:
+def desk(infiller: ScriptedInfiller, settings: EditorConfig = DEFAULTS) -> tuple[Completer, Ahead]:
     completer = Completer(Engine(infiller), WithOthers(), Telling(lambda kind, text: None), settings)
     completer.desk(URI).rhythm = Rhythm(latency=0.0)
     return completer, Ahead(completer)
@@ -46,7 +47,7 @@ def test_the_large_window_is_read_in_the_background_and_then_used():
         await asyncio.sleep(0.02)
         (warm,) = infiller.warmed
         assert warm.options.priority == "background"
-        assert [each.name for each in warm.options.extra] == ["other.py"]
+        assert [each.filename for each in warm.options.extra] == ["other.py"]
         await asked(completer, ahead, place(LONG + "x = y + "))
         small, large = infiller.completions
         assert len(large.prefix) > len(small.prefix)

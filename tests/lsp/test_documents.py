@@ -4,7 +4,7 @@ import logging
 import sys
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
@@ -47,6 +47,7 @@ def to_client(text, offset, encoding):
     return len(before) - 1, sum(len(char.encode(codec, "surrogatepass")) // width for char in before[-1])
 
 
+@settings(deadline=None)
 @given(texts, st.lists(st.tuples(st.integers(0, 40), st.integers(0, 8), texts, st.booleans()), max_size=6), st.data())
 def test_changes_give_the_text_that_the_client_has(text, edits, data):
     encoding = data.draw(st.sampled_from(["utf-8", "utf-16", "utf-32"]))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 from lsprotocol import types
+from pygls.exceptions import JsonRpcInternalError
 
 from paceline.client.events import End, Loading, Options, Progress, Text
 from paceline.errors import EngineError, InputError
@@ -218,7 +219,8 @@ def test_what_follows_the_code_block_is_not_waited_for(editor):
 
 
 def test_nothing_to_change_is_told(editor):
-    edit(editor, "```python\ndef f(a):\n    b = a\n    return b\n```")
+    same = "```python\ndef f(a):\n    b = a\n    return b\n```"
+    edit(editor, same, same)
     assert editor.edits == [] and editor.shown[0][0] == "info" and "nothing to change" in editor.shown[0][1]
 
 
@@ -253,6 +255,12 @@ def test_an_answer_that_takes_up_the_lines_around_is_stopped_and_asked_for_witho
     assert editor.text == around + DONE
     assert engine.left == 2 and "collections" in engine.asked[0][0].content
     assert "collections" not in engine.asked[1][0].content
+
+
+def test_a_model_that_copies_the_part_over_all_that_it_read_is_asked_again_without_that(editor):
+    engine = edit(editor, "```python\ndef f(a):\n    b = a\n    return b\n```", RENAMED)
+    assert editor.text == DONE
+    assert ["import x" in messages[0].content for messages in engine.asked] == [True, False]
 
 
 # --- the instruction --------------------------------------------------------------------------------------------------
@@ -467,13 +475,31 @@ def test_edits_that_fail_alike_at_once_give_one_message_and_later_ones_another(e
     assert len(editor.shown) == 2
 
 
+def test_an_editor_that_will_not_show_progress_gets_its_edit_all_the_same(editor):
+    async def fail(title, cancel):
+        raise JsonRpcInternalError("no bar")
+
+    editor.progress = fail
+    edit(editor, RENAMED)
+    assert editor.text == DONE and editor.shown == []
+
+
+def test_an_editor_that_answers_an_edit_with_an_error_is_told_of(editor):
+    async def fail(params):
+        raise JsonRpcInternalError("no room")
+
+    editor.apply = fail
+    edit(editor, RENAMED)
+    assert editor.text == SOURCE and "no room" in editor.shown[0][1]
+
+
 def test_an_answer_that_was_cut_is_not_used(editor):
     edit(editor, "```python\ndef f(c):\n", reason="length")
     assert editor.text == SOURCE and "select less" in editor.shown[0][1]
 
 
 def test_an_answer_without_text_is_told(editor):
-    edit(editor, "  \n")
+    edit(editor, "  \n", "")
     assert editor.text == SOURCE and "no text" in editor.shown[0][1]
 
 

@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paceline.lsp.hunks import Hunk, hunks
@@ -17,16 +17,19 @@ def applied(text: str, changes: tuple[Hunk, ...]) -> str:
     return text
 
 
+@settings(deadline=None)
 @given(TEXTS, TEXTS)
 def test_hunks_make_the_new_text_of_the_old_one(old, new):
     assert applied(old, hunks(old, new)) == new
 
 
+@settings(deadline=None)
 @given(TEXTS, TEXTS, TEXTS)
 def test_offsets_count_from_where_the_old_text_begins(old, new, before):
     assert applied(before + old, hunks(old, new, len(before))) == before + new
 
 
+@settings(deadline=None)
 @given(TEXTS, TEXTS)
 def test_lines_that_stay_keep_their_endings(old, new):
     old = old.replace("\n", "\r\n")
@@ -34,6 +37,7 @@ def test_lines_that_stay_keep_their_endings(old, new):
     assert normalise(changed) == new
 
 
+@settings(deadline=None)
 @given(TEXTS, TEXTS)
 def test_hunks_rise_and_do_not_touch(old, new):
     ends = [end for change in hunks(old, new) for end in (change.start, change.end)]

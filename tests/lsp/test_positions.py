@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paceline.lsp.positions import BLOCK, LineIndex, column, offset_of, position_of, units
@@ -42,11 +42,13 @@ def slow_offset(text, line, character, encoding):
     return sum(map(len, lines[:line])) + at
 
 
+@settings(deadline=None)
 @given(texts, st.integers(0, 12), st.integers(0, 20), encodings)
 def test_a_position_is_the_offset_that_counting_characters_gives(text, line, character, encoding):
     assert offset_of(text, LineIndex(text), line, character, encoding) == slow_offset(text, line, character, encoding)
 
 
+@settings(deadline=None)
 @given(texts, st.data(), encodings)
 def test_an_offset_comes_back_from_its_position_unless_it_is_inside_of_a_line_ending(text, data, encoding):
     offset = data.draw(st.integers(0, len(text)))
@@ -56,6 +58,7 @@ def test_an_offset_comes_back_from_its_position_unless_it_is_inside_of_a_line_en
     assert offset_of(text, index, line, character, encoding) == expected
 
 
+@settings(deadline=None)
 @given(texts, encodings)
 def test_units_are_the_sum_of_the_characters_units(text, encoding):
     assert units(text, encoding) == size(text, encoding)
@@ -100,6 +103,7 @@ edits = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(texts, edits)
 def test_the_index_follows_edits_as_if_it_were_made_anew(text, edits):
     index = LineIndex(text)
@@ -112,9 +116,10 @@ def test_the_index_follows_edits_as_if_it_were_made_anew(text, edits):
         assert index.count == len(split(text))
 
 
+@settings(deadline=None, max_examples=40)
 @given(
     st.integers(0, 5 * BLOCK),
-    st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1), st.integers(0, 3 * BLOCK)), max_size=6),
+    st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1), st.integers(0, 3 * BLOCK)), max_size=4),
 )
 def test_the_index_follows_edits_of_many_lines(lines, edits):
     text = "x\n" * lines

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.quiet import places
@@ -15,6 +15,7 @@ from paceline.lsp import quiet
 from paceline.lsp.place import Place
 
 USUAL = EditorConfig()
+SOME = "alpha = beta + gamma\n"  # so that the document has begun
 
 
 def at(text, language="python", path="a.py", uri="file:///w/a.py"):
@@ -23,8 +24,8 @@ def at(text, language="python", path="a.py", uri="file:///w/a.py"):
     return Place(uri, language, 1, before, after, path, "/w")
 
 
-def before(text, settings=USUAL, *, asked=False, deleted=False, **place):
-    return quiet.before(at(text, **place), settings, asked=asked, deleted=deleted)
+def before(text, settings=USUAL, *, asked=False, deleted=False, head=SOME, **place):
+    return quiet.before(at(head + text, **place), settings, asked=asked, deleted=deleted)
 
 
 def after(text, place="x = |", logprobs=(-0.1,), settings=USUAL, **more):
@@ -87,7 +88,7 @@ def test_a_document_outside_of_all_folders_is_ignored_by_its_whole_path():
 def test_a_file_that_is_too_large_is_left_alone_and_a_smaller_one_is_not():
     settings = changed(max_file_kb=1)
     assert before("x = 1\n" * 171 + "y = |", settings) == "large"
-    assert before("x = 1\n" * 169 + "y = |", settings) is None
+    assert before("x = 1\n" * 160 + "y = |", settings) is None
 
 
 @pytest.mark.parametrize("asked", [False, True])
@@ -192,6 +193,7 @@ def test_code_in_a_document_of_prose_is_code():
     assert before("Do this:\n\n```python\nimport os\n```\n\nThen |", language="markdown", path="a.md") == "comment"
 
 
+@settings(deadline=None)
 @given(st.text(max_size=80), st.text(max_size=80), st.sampled_from(["python", "javascript", "markdown", "", "html"]))
 def test_any_place_has_a_known_reason_or_none(head, tail, language):
     place = Place("untitled:1", language, None, head, tail)
@@ -205,15 +207,19 @@ def test_nothing_is_nothing(text):
 
 
 def test_what_the_model_is_not_sure_of_is_kept_back():
-    settings = changed(threshold=-1.0)
+    settings = changed(threshold=-2.0)
     assert after("value", logprobs=(-0.5, -1.4), settings=settings) is None
     assert after("value", logprobs=(-0.7, -1.4), settings=settings) == "unsure"
     assert after("value", logprobs=(), settings=settings) is None
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"), [(")", "closing"), ("\n    )\n", "closing"), ('")', "closing"), ("a)", None)]
-)
+def test_a_suggestions_end_need_not_be_likely():
+    settings = changed(threshold=-2.0)
+    assert after("value", logprobs=(-0.2,) * 8 + (-9.0,), settings=settings) is None
+    assert after("value", logprobs=(-0.2,) * 7 + (-9.0,), settings=settings) == "unsure"
+
+
+@pytest.mark.parametrize(("text", "reason"), [(")", "closing"), ("\n    )\n", "closing"), ('}")', None), ("a)", None)])
 def test_marks_that_editors_put_themselves_are_left_to_them(text, reason):
     assert after(text) == reason
 
@@ -232,10 +238,44 @@ def test_marks_that_editors_put_themselves_are_left_to_them(text, reason):
         ("def f(a):\n    b = a\n    return b\n|", "def f(a):\n    c = a\n    b = a", None),
         ("x = {\n    |\n    'a': 1,\n    'b': 2,\n}", "'a': 1,\n    'b': 2,", "repeats"),
         ("  }\n  |\n}", "}", "closing"),
+        ("x = [\n    'abc',\n    'def',\n    |\n]", "'abc',", "repeats"),
+        ("x = [\n    'abc',\n    'def',\n    |\n]", "'ghi',", None),
+        ("x = f(\n    abc,\n    |\n)", "def_,", None),
     ],
 )
 def test_what_stands_there_already_is_not_said_again(place, text, reason):
     assert after(text, place) == reason
+
+
+@pytest.mark.parametrize(
+    ("place", "text", "reason"),
+    [
+        ("SEED = |", "1234567890", "invented"),
+        ("table = [|", "0x8f1c22a7, 0x41d09be3", "invented"),
+        ("seed = 0x8f|", "1c22a7", "invented"),
+        ("big = 1_52|", "3_687", "invented"),
+        ("LIMIT = |", "1000000", None),
+        ("LIMIT = |", "1" + "0" * 5000, "invented"),
+        ("LIMIT = |", "0x1__2__3", "invented"),
+        ("LIMIT = |", "4294967295", None),
+        ("LIMIT = |", "0x7fffffff", None),
+        ("DAY = |", "86400", None),
+        ("first = 8271635\nsecond = |", "8271635", None),
+        ("h1 {\n  color: #8f|", "1c22;", None),
+        ("colour = '|", "#827163'", None),
+        ("x = |", "v1234567", None),
+        ("pi = |", "3.14159265", None),
+    ],
+)
+def test_numbers_that_nobody_can_know_are_not_made_up(place, text, reason):
+    assert after(text, place) == reason
+
+
+@pytest.mark.parametrize(("text", "reason"), [("|", "bare"), ("import |", "bare"), ("\n\n  |\n", "bare")])
+def test_a_document_that_has_hardly_begun_is_left_to_the_person(text, reason):
+    assert before(text, head="") == reason
+    assert before(text, head="", asked=True) is None
+    assert before(text, head="import argparse\n") is None
 
 
 def test_a_secret_is_not_made_up():
@@ -250,7 +290,7 @@ def test_a_comment_alone_is_not_suggested_unless_comments_are_wanted():
 
 
 def test_an_editor_that_names_no_language_is_helped_by_the_files_name():
-    place = replace(at("x = 1  # because |"), language="")
+    place = replace(at(SOME + "x = 1  # because |"), language="")
     assert quiet.before(place, USUAL, asked=False, deleted=False) == "comment"
 
 

@@ -7,7 +7,7 @@ import tokenize
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paceline.lsp.syntax import WINDOW, inside, language_of, line_comment
@@ -124,6 +124,7 @@ def test_where_a_string_begins_is_told():
     assert (found.kind, found.start, found.mark) == ("string", 15, '"""')
 
 
+@settings(deadline=None)
 @given(
     st.text(st.sampled_from("ab \n\r\"'`#/*-\\{}$[(;\u00e9😀"), max_size=60),
     st.sampled_from(["python", "javascript", "rust", "lua"]),

@@ -1,20 +1,20 @@
 """Which window answers now, and which one is read for later."""
 
+from paceline.client.events import Extra
 from paceline.lsp.anchor import FAR, Budget
 from paceline.lsp.place import Place
 from paceline.lsp.windows import Windows
-from paceline.prompts.context import Attachment
 
 SMALL, FULL = Budget(100, 40), Budget(2000, 400)
 TEXT = "".join(f"line {number}\n" for number in range(100))
-OTHER = (Attachment("other.py", "def f(): ..."),)
+OTHER = (Extra("other.py", "def f(): ..."),)
 
 
 def at(before: str, after: str = "\n" + TEXT) -> Place:
     return Place("file:///a.py", "python", 1, before, after)
 
 
-def read(windows: Windows, place: Place, extras: tuple[Attachment, ...] = ()) -> None:
+def read(windows: Windows, place: Place, extras: tuple[Extra, ...] = ()) -> None:
     """As if the engine had read what should be read."""
     window = windows.wanted(place, FULL, extras)
     assert window is not None

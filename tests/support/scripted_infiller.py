@@ -49,9 +49,7 @@ class ScriptedInfiller:
     def prefetched(self) -> list[Asked]:
         return [each for each in self.asked if each.options.priority == "prefetch"]
 
-    async def complete(
-        self, prefix: str, suffix: str, options: Options, notice: Callable[[Event], None]
-    ) -> Completion:
+    async def complete(self, prefix: str, suffix: str, options: Options, notice: Callable[[Event], None]) -> Completion:
         asked = Asked(prefix, suffix, options, notice)
         self.asked.append(asked)
         try:
@@ -73,6 +71,8 @@ class ScriptedInfiller:
 
 class NoSurroundings:
     """No other files."""
+
+    def configure(self, settings: object) -> None: ...
 
     def refresh(self, place: object) -> None: ...
 

@@ -26,7 +26,7 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parent)]
 
-import keys as keyboard
+import keys as keyboard  # noqa: E402 - beside this file
 
 FILES = ("textwrap.py", "bisect.py", "shlex.py", "queue.py", "fnmatch.py", "colorsys.py", "heapq.py", "sched.py")
 

@@ -33,7 +33,7 @@ def parts(text: str, choice: random.Random, count: int, lines: int) -> list[Part
     starts = [0]
     for line in text.split("\n"):
         starts.append(starts[-1] + len(line) + 1)
-    first = [line for line in range(10, len(starts) - lines - 2)]
+    first = list(range(10, len(starts) - lines - 2))
     found: list[int] = []
     while len(found) < count and first:
         line = choice.choice(first)

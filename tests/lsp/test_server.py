@@ -1,0 +1,347 @@
+"""`paceline lsp` over stdio, as editors speak to it, with a real daemon and a tiny real model behind it."""
+
+import asyncio
+import subprocess
+import sys
+
+import psutil
+import pytest
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+
+from support.cli import TinyModels
+from support.lsp_editor import AUTOMATIC, INVOKED, ROOT, capabilities, lsp_editor, run
+from support.real_daemon import RealDaemon, real_daemon
+
+FUNCTION = "import os\n\n\ndef total(values):\n    result = |\n    return result\n"
+EVERYTHING_ODD = "a = '\N{GRINNING FACE}e\N{COMBINING ACUTE ACCENT}漢'\fb\u2028c\u0085d\r\nvalue = 1\r\nend\r\n"
+
+
+def test_inline_completion_is_offered_and_answered(daemon: RealDaemon):
+    async def scenario() -> None:
+        async with lsp_editor(daemon.environment) as editor:
+            assert editor.result.capabilities.inline_completion_provider is not None
+            assert editor.result.capabilities.completion_provider is None
+            page = editor.open(FUNCTION)
+            (first, *_) = await page.ask()
+            assert first.insert_text
+            assert first.range == types.Range(page.position(page.cursor), page.position(page.cursor))
+            assert first.command is not None
+            assert first.command.command == "paceline.accept"
+            assert editor.shown == []
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
+def test_positions_are_counted_as_was_agreed(daemon: RealDaemon, encoding: str):
+    async def scenario() -> None:
+        async with lsp_editor(daemon.environment, can=capabilities(encodings=(encoding,))) as editor:
+            assert editor.encoding == encoding
+            page = editor.open(EVERYTHING_ODD + FUNCTION)
+            page.replace(6, 7, "\N{WAVING HAND SIGN}")
+            page.cursor = page.text.index("result = ") + 9
+            page.replace(page.cursor - 9, page.cursor, "'\N{CAT FACE}', ")
+            (first, *_) = await page.ask()
+            assert first.range is not None
+            assert first.range.start == page.position(page.cursor)
+            assert first.range.start.line == 7
+
+    run(scenario)
+
+
+def test_the_server_sees_the_text_that_the_editor_has(daemon: RealDaemon):
+    """What it suggests in a text that was typed is what it suggests in the same text as a whole."""
+
+    async def scenario() -> None:
+        async with lsp_editor(daemon.environment) as editor:
+            typed = editor.open("|", name="typed.py")
+            for piece in ("x = 1\r\n", "y\u2028 = '\N{CAT FACE}'\f\r\n", "zz", "z = "):
+                typed.type(piece)
+            typed.replace(4, 5, "22")
+            typed.cursor = len(typed.text)
+            whole = editor.open(typed.text + "|", name="whole.py")
+            assert [each.insert_text for each in await typed.ask()] == [each.insert_text for each in await whole.ask()]
+
+    run(scenario)
+
+
+def test_a_client_that_sends_whole_texts_is_understood(daemon: RealDaemon):
+    async def scenario() -> None:
+        async with lsp_editor(daemon.environment) as editor:
+            page = editor.open("|")
+            page.set("value = \n", 8)
+            other = editor.open("value = |\n", name="b.py")
+            assert [each.insert_text for each in await page.ask()] == [each.insert_text for each in await other.ask()]
+
+    run(scenario)
+
+
+def test_several_things_are_offered_by_hand_and_one_while_typing(daemon: RealDaemon):
+    async def scenario() -> None:
+        async with lsp_editor(daemon.environment, options={"candidates": 3}) as editor:
+            page = editor.open(FUNCTION)
+            automatic = await page.ask(AUTOMATIC)
+            by_hand = await page.ask(INVOKED)
+            assert len(automatic) <= 1
+            assert 1 <= len(by_hand) <= 3
+            assert len({each.insert_text for each in by_hand}) == len(by_hand)
+
+    run(scenario)
+
+
+def test_typing_what_was_suggested_is_answered_from_memory(daemon: RealDaemon):
+    async def scenario() -> None:
+        async with lsp_editor(daemon.environment) as editor:
+            page = editor.open(FUNCTION)
+            (first, *_) = await page.ask()
+            said = str(first.insert_text)
+            if len(said) < 2:
+                pytest.skip("the model says nothing that can be typed")
+            page.type(said[0])
+            (second, *_) = await page.ask(AUTOMATIC)
+            assert second.insert_text == said[1:]
+            assert "1 of them without" in await editor.do("paceline.status")
+
+    run(scenario)
+
+
+def test_what_the_popup_has_chosen_is_continued(daemon: RealDaemon):
+    async def scenario() -> None:
+        async with lsp_editor(daemon.environment) as editor:
+            page = editor.open("import os\nos.pa|\n")
+            where = types.Range(page.position(page.cursor - 2), page.position(page.cursor))
+            items = await page.ask(chosen=types.SelectedCompletionInfo(range=where, text="path"))
+            plain = editor.open("import os\nos.path|\n", name="b.py")
+            expected = await plain.ask()
+            assert [each.insert_text for each in items] == [f"path{each.insert_text}" for each in expected]
+            assert all(each.range == where for each in items)
+
+    run(scenario)
+
+
+def test_an_editor_without_inline_completion_gets_it_in_its_list(daemon: RealDaemon):
+    async def scenario() -> None:
+        async with lsp_editor(daemon.environment, can=capabilities(inline=False)) as editor:
+            assert editor.result.capabilities.completion_provider is not None
+            page = editor.open(FUNCTION)
+            found = await page.popup()
+            assert found.is_incomplete
+            (item,) = found.items
+            assert item.preselect
+            assert item.insert_text_format == types.InsertTextFormat.PlainText
+
+    run(scenario)
+
+
+def test_an_editor_that_cancels_everything_is_served_in_the_end(daemon: RealDaemon):
+    async def scenario() -> None:
+        async with lsp_editor(daemon.environment) as editor:
+            page = editor.open("|\n")
+            requests, sent = [], set(editor.client.protocol._request_futures)
+            for char in "value = compute(":
+                page.type(char)
+                requests.append(asyncio.ensure_future(page.ask(AUTOMATIC)))
+                await asyncio.sleep(0.01)
+                for name in set(editor.client.protocol._request_futures) - sent:
+                    sent.add(name)
+                    editor.client.cancel_request(types.CancelParams(name))
+            await asyncio.gather(*requests, return_exceptions=True)
+            assert await page.ask(INVOKED)
+            assert editor.shown == []
+
+    run(scenario)
+
+
+def test_a_flood_of_changes_and_requests_is_survived(daemon: RealDaemon):
+    async def scenario() -> None:
+        async with lsp_editor(daemon.environment) as editor:
+            page = editor.open("# |\n")
+            asked = []
+            for number in range(400):
+                page.type(chr(97 + number % 26))
+                asked.append(asyncio.ensure_future(page.ask(AUTOMATIC)))
+                if number % 20 == 0:
+                    await asyncio.sleep(0.005)
+            answers = await asyncio.gather(*asked)
+            assert len(answers) == 400
+            page.cursor = len(page.text)
+            page.type("x = ")
+            assert await page.ask(INVOKED)
+
+    run(scenario)
+
+
+def test_documents_that_are_not_open_have_no_completions_and_do_no_harm(daemon: RealDaemon):
+    async def scenario() -> None:
+        async with lsp_editor(daemon.environment) as editor:
+            page = editor.open(FUNCTION)
+            page.close()
+            assert await page.ask() == []
+            page.type("x")
+            other = editor.open(FUNCTION, name="b.py")
+            assert await other.ask()
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("uri", ["untitled:Untitled-1", "vscode-remote://ssh-remote%2Bhost/work/a.py", "git:/a.py?x"])
+def test_documents_without_a_file_are_completed_all_the_same(daemon: RealDaemon, uri: str):
+    async def scenario() -> None:
+        async with lsp_editor(daemon.environment) as editor:
+            assert await editor.open(FUNCTION, uri=uri).ask()
+
+    run(scenario)
+
+
+def test_a_secret_file_is_left_alone_even_when_asked(daemon: RealDaemon):
+    async def scenario() -> None:
+        async with lsp_editor(daemon.environment, arguments=("--explain",)) as editor:
+            page = editor.open("TOKEN=|\n", name=".env", language="dotenv")
+            assert await page.ask(INVOKED) == []
+            await editor.do("paceline.status")  # by then the log has arrived
+            assert any("secret" in line for line in editor.logged)
+
+    run(scenario)
+
+
+def test_a_wrong_setting_is_shown_once_and_left_out(daemon: RealDaemon):
+    async def scenario() -> None:
+        async with lsp_editor(daemon.environment, options={"candidates": "many", "treshold": -2}) as editor:
+            page = editor.open(FUNCTION)
+            for _ in range(3):
+                await page.ask()
+            assert len(editor.shown) == 2
+            assert "threshold" in "".join(editor.shown)
+
+    run(scenario)
+
+
+def test_settings_of_the_editor_are_asked_for_and_hold(daemon: RealDaemon):
+    async def scenario() -> None:
+        async with lsp_editor(daemon.environment, settings={"enabled": False}) as editor:
+            page = editor.open(FUNCTION)
+            for _ in range(100):
+                if not await page.ask():
+                    break
+                await asyncio.sleep(0.02)
+            assert await page.ask() == []
+            editor.client.set_configuration({"paceline": {"enabled": True}})
+            editor.client.workspace_did_change_configuration(types.DidChangeConfigurationParams(None))
+            for _ in range(100):
+                if await page.ask():
+                    break
+                await asyncio.sleep(0.02)
+            assert await page.ask()
+
+    run(scenario)
+
+
+def test_the_next_word_and_the_next_line_can_be_taken(daemon: RealDaemon):
+    async def scenario() -> None:
+        async with lsp_editor(daemon.environment) as editor:
+            edits: list[types.ApplyWorkspaceEditParams] = []
+
+            @editor.client.feature(types.WORKSPACE_APPLY_EDIT)
+            def apply(params: types.ApplyWorkspaceEditParams) -> types.ApplyWorkspaceEditResult:
+                edits.append(params)
+                return types.ApplyWorkspaceEditResult(applied=True)
+
+            page = editor.open(FUNCTION)
+            (first, *_) = await page.ask()
+            at = page.position(page.cursor)
+            where = {"line": at.line, "character": at.character}
+            await editor.do("paceline.acceptWord", page.uri, where)
+            await editor.do("paceline.acceptLine", page.uri, where)
+            texts = [each.edit.document_changes[0].edits[0].new_text for each in edits]
+            assert len(texts) == 2
+            assert all(str(first.insert_text).startswith(text) and text for text in texts)
+
+    run(scenario)
+
+
+def test_nonsense_does_no_harm(daemon: RealDaemon):
+    async def scenario() -> None:
+        async with lsp_editor(daemon.environment) as editor:
+            for command in ("paceline.accept", "paceline.acceptWord", "paceline.acceptLine"):
+                for arguments in ([], [None], ["x"], [{"a": 1}], [1, 2, 3], ["file:///none", {"line": 1}]):
+                    await editor.do(command, *arguments)
+            notify = editor.client.protocol.notify
+            for params in ({}, {"item": None}, {"item": {"command": {"arguments": "x"}}}, {"textDocument": 3}):
+                notify("textDocument/didShowCompletion", params)
+                notify("textDocument/didPartiallyAcceptCompletion", params)
+                notify("textDocument/didFocus", params)
+            with pytest.raises(JsonRpcException):
+                await editor.do("paceline.nothing")
+            assert await editor.open(FUNCTION).ask()
+
+    run(scenario)
+
+
+def test_cells_of_a_notebook_know_each_other(daemon: RealDaemon):
+    async def scenario() -> None:
+        async with lsp_editor(daemon.environment, can=capabilities(notebooks=True)) as editor:
+            first, second = f"{ROOT}/n.ipynb#1", f"{ROOT}/n.ipynb#2"
+            cells = [types.NotebookCell(types.NotebookCellKind.Code, each) for each in (first, second)]
+            notebook = types.NotebookDocument(f"{ROOT}/n.ipynb", "jupyter-notebook", 1, cells)
+            texts = [
+                types.TextDocumentItem(first, "python", 1, "import os\nvalue = 1"),
+                types.TextDocumentItem(second, "python", 1, "other = "),
+            ]
+            editor.client.notebook_document_did_open(types.DidOpenNotebookDocumentParams(notebook, texts))
+            asked = types.InlineCompletionParams(
+                types.InlineCompletionContext(INVOKED), types.TextDocumentIdentifier(second), types.Position(0, 8)
+            )
+            in_cell = await editor.client.text_document_inline_completion_async(asked)
+            plain = await editor.open("import os\nvalue = 1\n\nother = |", name="b.py").ask()
+            assert [each.insert_text for each in in_cell.items] == [each.insert_text for each in plain]
+
+    run(scenario)
+
+
+def test_starting_needs_little_memory(daemon: RealDaemon):
+    async def scenario() -> None:
+        async with lsp_editor(daemon.environment) as editor:
+            page = editor.open(FUNCTION)
+            await page.ask()
+            assert psutil.Process(editor.pid).memory_info().rss < 70 * 2**20
+
+    run(scenario)
+
+
+def test_the_process_ends_when_the_editor_is_gone(daemon: RealDaemon):
+    async def scenario() -> None:
+        async with lsp_editor(daemon.environment) as editor:
+            await editor.open(FUNCTION).ask()
+            process = psutil.Process(editor.pid)
+        assert not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+
+    run(scenario)
+
+
+def test_without_a_model_that_can_infill_one_message_says_so(tiny: TinyModels):
+    async def scenario(environment: dict[str, str]) -> None:
+        async with lsp_editor(environment) as editor:
+            page = editor.open("x = |\n")
+            for char in "abc":
+                page.type(char)
+                assert await page.ask(INVOKED) == []
+            assert len(editor.shown) == 1
+            assert "infill" in editor.shown[0]
+
+    with real_daemon(tiny.without_fim) as daemon:
+        run(lambda: scenario(daemon.environment))
+
+
+def test_the_engine_is_started_when_it_is_needed(tiny: TinyModels):
+    daemon = RealDaemon(tiny.target, None, tables="[editor]\nthreshold = -1000")
+
+    async def scenario() -> None:
+        async with lsp_editor(daemon.environment) as editor:
+            assert await editor.open(FUNCTION).ask()
+
+    try:
+        run(scenario)
+    finally:
+        stop = [sys.executable, "-m", "paceline", "stop", "--now"]
+        subprocess.run(stop, env=daemon.environment, check=False, capture_output=True)
