@@ -5,7 +5,6 @@ Both have a lower priority in the engine than what somebody waits for, and are s
 
 import asyncio
 from collections.abc import Coroutine
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -138,8 +137,11 @@ def likely(place: Place, text: str) -> Place:
 def _quietly(work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
     """Work whose failure nobody needs to be told of: whoever asks for the same will be."""
 
-    async def done() -> None:
-        with suppress(PacelineError):
-            await work
+    def ended(task: "asyncio.Task[None]") -> None:
+        error = None if task.cancelled() else task.exception()
+        if error is not None and not isinstance(error, PacelineError):
+            raise error  # a fault of ours, which asyncio reports
 
-    return asyncio.get_running_loop().create_task(done())
+    task = asyncio.get_running_loop().create_task(work)
+    task.add_done_callback(ended)
+    return task

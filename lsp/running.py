@@ -1,5 +1,7 @@
 """Puts the parts of the language server together, and runs it."""
 
+import logging
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -14,12 +16,28 @@ if TYPE_CHECKING:
 
 def serve_stdio(config: Config, *, explain: bool = False) -> None:
     """Until the editor goes."""
-    Server(config.editor, _behind(config, explain=explain)).start_io()
+    output, sys.stdout = sys.stdout.buffer, sys.stderr  # whatever is printed by mistake must not come between messages
+    _keep_quiet()
+    Server(config.editor, _behind(config, explain=explain)).start_io(stdout=output)
 
 
 def serve_tcp(config: Config, host: str, port: int, *, explain: bool = False) -> None:
     """One editor, through a socket; for debugging."""
+    _keep_quiet()
     Server(config.editor, _behind(config, explain=explain)).start_tcp(host, port)
+
+
+def _keep_quiet() -> None:
+    """What pygls logs goes to the editor's log without what it is about: messages hold people's texts."""
+
+    def without_texts(record: logging.LogRecord) -> bool:
+        record.args = ()
+        record.msg = str(record.msg).partition("%")[0].strip()
+        return True
+
+    for name in ("json_rpc", "language_server"):
+        logging.getLogger(f"pygls.protocol.{name}").addFilter(without_texts)
+    logging.getLogger("pygls.feature_manager").addFilter(without_texts)
 
 
 def _behind(config: Config, *, explain: bool) -> "Callable[[Editor], tuple[Session, Edits]]":

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
+from pygls.exceptions import FeatureRequestError
 from pygls.lsp.server import LanguageServer
 
 from paceline import __version__
@@ -65,6 +66,11 @@ class Server(LanguageServer):
     def documents(self) -> Documents:
         """What is open."""
         return self.protocol.documents
+
+    def report_server_error(self, error: Exception, source: type[Exception]) -> None:
+        """A fault of our own. It is told once, and not again for every key."""
+        if source is not FeatureRequestError:  # those are answered with an error
+            self.session.telling.once("error", f"Paceline stumbled: {type(error).__name__}; please report this")
 
     @property
     def session(self) -> "Session":

@@ -1,6 +1,7 @@
 """`paceline lsp` over stdio, as editors speak to it, with a real daemon and a tiny real model behind it."""
 
 import asyncio
+import socket
 import subprocess
 import sys
 
@@ -8,6 +9,7 @@ import psutil
 import pytest
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
+from pygls.lsp.client import LanguageClient
 
 from support.cli import TinyModels
 from support.lsp_editor import AUTOMATIC, INVOKED, ROOT, capabilities, lsp_editor, run
@@ -345,3 +347,45 @@ def test_the_engine_is_started_when_it_is_needed(tiny: TinyModels):
     finally:
         stop = [sys.executable, "-m", "paceline", "stop", "--now"]
         subprocess.run(stop, env=daemon.environment, check=False, capture_output=True)
+
+
+def test_a_fault_of_our_own_is_told_once_and_its_log_holds_no_text(daemon: RealDaemon):
+    """Messages that the protocol does not allow: a change without a range's end, a position that is none."""
+
+    async def scenario() -> None:
+        async with lsp_editor(daemon.environment) as editor:
+            page = editor.open(FUNCTION)
+            for _ in range(5):
+                change = {"range": {"start": {"line": 0, "character": 0}}, "text": "hidden words"}
+                which = {"uri": page.uri, "version": 2}
+                editor.send("textDocument/didChange", {"textDocument": which, "contentChanges": [change]})
+            assert await page.ask()
+            assert len(editor.shown) <= 1
+            assert "hidden words" not in "".join(editor.shown + editor.logged)
+
+    run(scenario)
+
+
+def test_it_can_be_spoken_to_through_a_socket(daemon: RealDaemon):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "paceline", "lsp", "--tcp", f"127.0.0.1:{port}"]
+    process = subprocess.Popen(command, env=daemon.environment, stderr=subprocess.DEVNULL)
+
+    async def scenario() -> None:
+        client = LanguageClient("test", "1")
+        while True:
+            try:
+                await client.start_tcp("127.0.0.1", port)
+                break
+            except ConnectionRefusedError:
+                await asyncio.sleep(0.05)
+        found = await client.initialize_async(types.InitializeParams(capabilities=capabilities()))
+        assert found.capabilities.inline_completion_provider is not None
+
+    try:
+        run(scenario)
+    finally:
+        process.kill()
+        process.wait()

@@ -1,6 +1,7 @@
 """An editor for tests: a real `paceline lsp` process over stdio, and what a person does in a document."""
 
 import asyncio
+import json
 import os
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
@@ -27,11 +28,15 @@ def capabilities(
     *, encodings: tuple[str, ...] = (), inline: bool = True, configuration: bool = False, notebooks: bool = False
 ) -> types.ClientCapabilities:
     inline_completion = types.InlineCompletionClientCapabilities() if inline else None
+    markdown = types.ClientCompletionItemOptions(documentation_format=[types.MarkupKind.Markdown])
     return types.ClientCapabilities(
         general=types.GeneralClientCapabilities(
             position_encodings=[types.PositionEncodingKind(each) for each in encodings] or None
         ),
-        text_document=types.TextDocumentClientCapabilities(inline_completion=inline_completion),
+        text_document=types.TextDocumentClientCapabilities(
+            inline_completion=inline_completion,
+            completion=types.CompletionClientCapabilities(completion_item=markdown),
+        ),
         workspace=types.WorkspaceClientCapabilities(
             configuration=configuration, apply_edit=True, workspace_folders=True
         ),
@@ -120,6 +125,13 @@ class LspEditor:
         return await self.client.workspace_execute_command_async(
             types.ExecuteCommandParams(command, arguments=list(arguments))
         )
+
+    def send(self, method: str, params: object) -> None:
+        """A notification that may be against the protocol."""
+        body = json.dumps({"jsonrpc": "2.0", "method": method, "params": params}).encode()
+        assert self.client._server is not None
+        assert self.client._server.stdin is not None
+        self.client._server.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
 
     @property
     def shown(self) -> list[str]:
