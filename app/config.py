@@ -104,7 +104,7 @@ class EditorConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     max_tokens: Annotated[int, msgspec.Meta(ge=1, le=2048)] = 160  # of one suggestion
     candidates: Annotated[int, msgspec.Meta(ge=1, le=8)] = 3  # when completions are asked for by hand
     latency_ms: Annotated[float, msgspec.Meta(ge=1)] = 400.0  # to the first token; decides how much is read before
-    threshold: Annotated[float, msgspec.Meta(le=0)] = -1.0  # mean log-probability of a token; less stays hidden
+    threshold: Annotated[float, msgspec.Meta(le=0)] = -2.0  # log-probability of the first 8 tokens; less stays hidden
     max_file_kb: Positive = 2048  # larger files get no completions
     other_files: bool = True  # show the model parts of other files, too
     git_diff: bool = True  # and what has changed since the last commit

@@ -4,7 +4,7 @@ Both have a lower priority in the engine than what somebody waits for, and are s
 """
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -34,6 +34,7 @@ class Ahead:
     """Belongs to one event loop. At most one window is read and one completion computed for each document."""
 
     completer: Completer
+    counts: Callable[[str], None] = lambda language: None  # is told the language of each completion computed ahead
     prefetched: int = 0  # completions that were computed ahead
     _reading: dict[str, _Work] = field(default_factory=dict)
     _computing: dict[str, _Work] = field(default_factory=dict)
@@ -118,6 +119,7 @@ class Ahead:
         await asyncio.sleep(CALM)
         window = self.completer.window(desk, target)
         self.prefetched += 1
+        self.counts(target.language)
         await self.completer.compute(desk, target, window, lambda _: None, priority="prefetch", supersedes="")
 
 

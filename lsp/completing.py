@@ -255,7 +255,7 @@ class Completer:
     async def _infilled(self, place: Place, window: Window, notice: Notice, **changes: Any) -> Suggestion:  # noqa: ANN401
         typed = window.typed(place) or ""
         options = replace(self._options(place, window, typed), **changes)
-        prefix, suffix = redacted(window.prefix) + typed, redacted(window.suffix)
+        prefix, suffix = redacted(window.prefix + typed), redacted(window.suffix)  # lengths stay as they are
         done = await self.engine.infiller.complete(prefix, suffix, options, notice)
         if done.finish_reason in ("cancelled", "superseded"):
             raise StoppedError("the completion was stopped")

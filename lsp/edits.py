@@ -5,6 +5,7 @@ argument, or a comment in or above the selection: `# paceline: …`. The selecti
 """
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
@@ -19,9 +20,10 @@ from paceline.errors import InputError, ModelError, PacelineError
 from paceline.lsp.documents import Document
 from paceline.lsp.hunks import Hunk, hunks
 from paceline.lsp.telling import Kind
-from paceline.prompts import rewriting
+from paceline.prompts import rewriting, rewritten
 from paceline.prompts.rewriting import Part, Question
 
+logger = logging.getLogger(__name__)
 COMMAND = "paceline.edit"
 TITLE = "Edit with Paceline"
 LONGEST = 60  # characters of an instruction in a title
@@ -157,6 +159,9 @@ class Edits:
 
     def _ended(self, task: "asyncio.Task[None]") -> None:
         self._running.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            logger.error("an edit failed", exc_info=task.exception())
+            self._tell("error", "the edit failed; the editor's log of this server says how")
         if not self._running:
             self._told.clear()
 
@@ -201,12 +206,12 @@ class Edits:
         nothing else comes of it they are asked again, without what stands around.
         """
         part = replace(task.part, before=self.redact(task.part.before), after=self.redact(task.part.after))
-        answer = await self._asked(rewriting.ask(part, task.wish), part, progress, stop=rewriting.strays)
-        found = rewriting.replacement(answer, task.part) if answer is not None else None
+        answer = await self._asked(rewriting.ask(part, task.wish), part, progress, stop=rewritten.strays)
+        found = rewritten.replacement(answer, task.part) if answer is not None else None
         if found is None or not hunks(task.old, found):
             answer = await self._asked(rewriting.ask_again(part, task.wish), part, progress, stop=_goes_on)
             assert answer is not None
-            found = rewriting.replacement(answer, task.part)
+            found = rewritten.replacement(answer, task.part)
         if found is None:
             raise ModelError("the model answered with no text", "say it in other words, or select more")
         return found
@@ -225,10 +230,11 @@ class Edits:
                 meter.saw(event)
                 if isinstance(event, Text):
                     answer += event.text
-                    if "\n" in event.text and stop(answer, part):
-                        return None
-                    if rewriting.is_complete(answer, part):
-                        break
+                    if "\n" in event.text:
+                        if stop(answer, part):
+                            return None
+                        if rewritten.is_complete(answer, part):
+                            break
                 elif isinstance(event, End) and event.reason == "length":
                     raise InputError(f"the answer is longer than {most} tokens", "select less")
         return answer
@@ -337,28 +343,25 @@ def moved(old: str, new: str, start: int, end: int) -> int | None:
 
     They are where they were in relation to what stands before or after them, or else in the one place that has them.
     """
-    if new.startswith(old[:end]) and (old[end : end + 1] == new[end : end + 1] or len(old) == end):
+    part, shift = old[start:end], len(new) - len(old)
+    if new.startswith(old[:end]) and _whole_lines(new, start, part):
         return start
-    shift = len(new) - len(old)
-    if start + shift >= 0 and new.endswith(old[start:]) and _begins_line(new, start + shift):
+    if start + shift >= 0 and new.endswith(old[start:]) and _whole_lines(new, start + shift, part):
         return start + shift
-    part = old[start:end]
     if not part.strip():
         return None
-    at = new.find(part)
-    places = []
+    at, places = new.find(part), []
     while at >= 0:
-        if _begins_line(new, at) and (part.endswith(("\r", "\n")) or new[at + len(part) : at + len(part) + 1] in _ENDS):
+        if _whole_lines(new, at, part):
             places.append(at)
         at = new.find(part, at + 1)
     return places[0] if len(places) == 1 else None
 
 
-_ENDS = ("", "\r", "\n")
-
-
-def _begins_line(text: str, at: int) -> bool:
-    return at == 0 or text[at - 1] in "\r\n"
+def _whole_lines(text: str, at: int, part: str) -> bool:
+    """Whether the part, which stands there, does so from the beginning of a line to the end of one."""
+    begins = at == 0 or text[at - 1] in "\r\n"
+    return begins and (part.endswith(("\r", "\n")) or text[at + len(part) : at + len(part) + 1] in ("", "\r", "\n"))
 
 
 def workspace_edit(

@@ -9,7 +9,6 @@ from lsprotocol import types
 
 from paceline.lsp.documents import Document
 from paceline.prompts.lines import line_starts, normalise
-from paceline.prompts.rewriting import fence_for
 
 ACCEPT = "paceline.accept"
 LONGEST_LABEL = 72  # characters; editors cut what is longer themselves, some of them in the middle
@@ -106,5 +105,7 @@ def first_line(text: str) -> str:
 
 
 def _preview(text: str, language: str) -> str:
+    from paceline.prompts.rewriting import fence_for  # needed here only, and not before there is something to show
+
     fence = fence_for(text)
     return f"{fence}{language}\n{normalise(text).strip(chr(10))}\n{fence}"

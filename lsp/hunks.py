@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from paceline.prompts.lines import line_starts, normalise
 
+MANY = 1000  # lines; with more of them, those that come very often are not tried, which would take very long
+
 
 @dataclass(frozen=True)
 class Hunk:
@@ -23,9 +25,8 @@ def hunks(old: str, new: str, at: int = 0) -> tuple[Hunk, ...]:
     """
     before, after = _lines(old), _lines(new)
     starts = list(itertools.accumulate((len(line) for line in before), initial=at))
-    matcher = difflib.SequenceMatcher(
-        None, [normalise(line) for line in before], [normalise(line) for line in after], autojunk=False
-    )
+    keys = [normalise(line) for line in before], [normalise(line) for line in after]
+    matcher = difflib.SequenceMatcher(None, *keys, autojunk=len(before) > MANY)
     return tuple(
         Hunk(starts[first], starts[last], "".join(after[begin:end]))
         for tag, first, last, begin, end in matcher.get_opcodes()

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 SAMPLE = 8192  # characters of a document's head that say what kind of document it is
 NEAR = 1024  # characters around the cursor that are searched for secrets
 BARE = 12  # characters, blanks aside, of a document that has hardly begun
-BEGINNING = 8  # tokens of a suggestion that have to be likely, all together
+# Tokens of a suggestion that have to be likely, all together. At a threshold of -2.0 nats Qwen2.5-Coder shows 94 % of
+# what is right (0.5B; 97 % with the 1.5B) and keeps back 40 % of what is not (tests/bench/quiet).
+BEGINNING = 8
 SHORT = 4  # characters of a suggestion that may well stand twice
 LONG_NUMBER = 24  # characters
 LONG_REST = 80  # characters behind the cursor that are more than what closes something

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 PAUSE = 1.0  # seconds between two keys, from which on the person has stopped to think
 SEEN = 24  # intervals that are looked at
-LONGEST = 0.15  # seconds that anybody waits for the sake of the processor
+LONGEST = 0.1  # seconds that anybody waits for the sake of the processor
 SHORTEST = 0.05  # seconds; no person types faster, and what does has not finished
 QUICK = 0.5  # of an interval: an answer that is there so soon is never waited for
 WEIGHT = 0.2  # of a new observation of the latency

@@ -245,10 +245,14 @@ class Server(LanguageServer):
             self.session.focused(document.uri)
 
     async def _actions(self, params: types.CodeActionParams) -> list[types.CodeAction | types.Command]:
-        return self.edits.actions(params)
+        return [] if self.session.excluded(params.text_document.uri) else self.edits.actions(params)
 
     async def _edit(self, *arguments: object) -> None:
-        self.edits.begin(arguments)
+        if isinstance(uri := next(iter(arguments), None), str) and self.session.excluded(uri):
+            why = "it is secret, or your rules exclude it"
+            self.session.telling.once("warning", f"Paceline does not edit this file: {why}")
+        else:
+            self.edits.begin(arguments)
 
     # the engine
 

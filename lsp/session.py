@@ -54,7 +54,7 @@ class Session:
 
     def __post_init__(self) -> None:
         self.completer = Completer(self.engine, self.surroundings, self.telling, self.config.editor)
-        self.ahead = Ahead(self.completer)
+        self.ahead = Ahead(self.completer, self.figures.prefetched)
         self._given: dict[str, options.Source] = {}
         self._numbers = 0
         self._waking: asyncio.Task[None] | None = None
@@ -93,12 +93,16 @@ class Session:
         if answer.text and asked:
             for other in await self.completer.alternatives(place, self.settings.candidates - 1):
                 if other.text not in [each.text for each in found]:
-                    found.append(self._show(place, other))
+                    found.append(self._show(place, other, more=True))
         if not found:
             self._silent(place, answer.silence)
         self.heard(answer)
         self.ahead.after(place, answer)
         return found
+
+    def excluded(self, uri: str) -> bool:
+        """Whether no model is shown this document: it is secret, or the person's rules say so."""
+        return self.surroundings.excluded(uri)
 
     def rest(self, place: Place) -> str:
         """What is known for a place, without computing anything."""
@@ -172,7 +176,8 @@ class Session:
         lines += [f"silent      {count} times: {quiet.REASONS.get(reason, reason)}" for reason, count in counted]
         return "\n".join(lines)
 
-    def _show(self, place: Place, answer: Answer) -> Shown:
+    def _show(self, place: Place, answer: Answer, *, more: bool = False) -> Shown:
+        """more: beside another one for the same place."""
         self._numbers += 1
         shown = self.shown[self._numbers] = Shown(self._numbers, place, answer.text, answer)
         while len(self.shown) > SHOWN:
@@ -180,7 +185,7 @@ class Session:
         self.sources[answer.source] += 1
         root = answer.found.suggestion if answer.found is not None else None
         self.figures.answered(place.language, answer.source, answer.seconds)
-        self.figures.shown(shown.number, place.uri, place.language, shown.text, root)
+        self.figures.shown(shown.number, place.uri, place.language, shown.text, root, more=more)
         return shown
 
     def _silent(self, place: Place, reason: str) -> None:

@@ -27,11 +27,6 @@ class Suggestion:
     prefetched: bool = False  # computed before anybody asked
     number: int = 0  # counts what was made, for the figures
 
-    @property
-    def confidence(self) -> float | None:
-        """Mean log-probability of its tokens, in nats; None where nobody said."""
-        return sum(self.logprobs) / len(self.logprobs) if self.logprobs else None
-
 
 @dataclass(frozen=True)
 class Found:

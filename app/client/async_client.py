@@ -70,7 +70,7 @@ class AsyncClient:
     ) -> Completion:
         """As Client.complete. Cancelling the task ends the computation, too."""
         infilling = await self._asked(self.engine.infill(prefix, suffix, options))
-        gathering, reader = Gathering(infilling, notice, single_line=options.single_line), Reader(self.engine.name)
+        gathering, reader = Gathering(infilling, notice), Reader(self.engine.name)
         async with aclosing(self._stream(infilling.call, reader, cancel or Cancel())) as events:
             async for event in events:
                 if gathering.take(event):

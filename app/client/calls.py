@@ -9,7 +9,8 @@ import msgspec
 from paceline.client.events import Extra, Message, Options
 from paceline.config import Config, SamplingConfig
 from paceline.errors import PacelineError
-from paceline.prompts.fim import FimPrompt
+from paceline.prompts.fim import Budget, FimPrompt
+from paceline.prompts.stops import StopAt
 from paceline.text import replace_surrogates
 
 # who answers decides what may be asked: "openai" knows the standard's fields alone, and may refuse any other
@@ -55,7 +56,13 @@ class Infilling:
 
     call: Call
     prompt: FimPrompt
+    options: Options
     ends: tuple[str, ...] = ()  # texts of special tokens: an answer ends before the first of them
+
+    @property
+    def stop_at(self) -> StopAt:
+        """Where the answer ends."""
+        return self.options.stop_at or ("line" if self.options.single_line else "")
 
 
 class Engine(Protocol):
@@ -109,7 +116,9 @@ def completion_body(prompt: str, options: Options, config: Config, stop: Sequenc
     body: dict[str, Any] = {"prompt": prompt, "stream_options": {"include_usage": True}}
     if stop:
         body["stop"] = list(stop)
-    return _encoded(body, options, config, "openai", model, options.max_tokens or config.complete.max_tokens)
+    if options.logprobs:
+        body["logprobs"] = 0
+    return _encoded(body, options, config, "openai", model, _most(options, config) or 1)
 
 
 def infill_body(
@@ -124,12 +133,45 @@ def infill_body(
         "input_extra": _files(options.extra),
         "cache_prompt": True,
     }
+    line = options.single_line or options.stop_at == "line"
     if dialect == "paceline":
-        body["single_line"] = options.single_line
-        body["prefix_tokens"], body["suffix_tokens"] = config.complete.prefix_tokens, config.complete.suffix_tokens
-    elif options.single_line and prompt.typed.strip():
+        body |= _hole(options, config)
+    elif line and prompt.typed.strip():
         body["stop"] = ["\n", *options.stop]
-    return _encoded(body, options, config, dialect, model, options.max_tokens or config.complete.max_tokens)
+    if options.logprobs:
+        body["n_probs"] = 1
+    return _encoded(body, options, config, dialect, model, _most(options, config))
+
+
+def _hole(options: Options, config: Config) -> dict[str, Any]:
+    """What only our own server knows about holes."""
+    budget = budget_of(options, config)
+    fields: dict[str, Any] = {
+        "single_line": options.single_line,
+        "prefix_tokens": budget.prefix_tokens,
+        "suffix_tokens": budget.suffix_tokens,
+        "stop_at": options.stop_at,
+        "max_lines": options.max_lines,
+        "anchor": options.anchor,
+        "filename": replace_surrogates(options.filename),
+        "repository": replace_surrogates(options.repository),
+        "partial": options.partial,
+    }
+    return {name: value for name, value in fields.items() if value not in (None, "")}
+
+
+def budget_of(options: Options, config: Config) -> Budget:
+    """How much of the document the model is shown."""
+    usual = config.complete
+    return Budget(
+        usual.prefix_tokens if options.prefix_tokens is None else options.prefix_tokens,
+        usual.suffix_tokens if options.suffix_tokens is None else options.suffix_tokens,
+    )
+
+
+def _most(options: Options, config: Config) -> int:
+    """Tokens of a completion; 0: only the prompt is to be read."""
+    return 0 if options.warm else options.max_tokens or config.complete.max_tokens
 
 
 def beyond(length: int) -> int:

@@ -111,7 +111,7 @@ class Client:
         Raises as `chat` does, and ModelError when the engine cannot infill.
         """
         infilling = self._asked(self.engine.infill(prefix, suffix, options))
-        gathering, reader = Gathering(infilling, notice, single_line=options.single_line), Reader(self.engine.name)
+        gathering, reader = Gathering(infilling, notice), Reader(self.engine.name)
         with closing(self._stream(infilling.call, reader, cancel or Cancel())) as events:
             any(gathering.take(event) for event in events)
         return gathering.completion(reader)

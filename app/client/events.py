@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from paceline.config import Speculation
+from paceline.prompts.stops import StopAt
 
 Priority = Literal["completion", "chat", "prefetch", "background"]  # most urgent first
 
@@ -40,8 +41,18 @@ class Options:
     draft_length: int | None = None  # drafted tokens in a round, at most; needs `speculation` to name a drafter
     priority: Priority | None = None
     supersedes: str = ""  # a newer request with the same key ends the older one
-    single_line: bool = False  # completions: only the rest of the line
-    extra: Sequence[Extra] = ()  # completions: pieces of other files
+    single_line: bool = False  # completions: only the rest of the line, as stop_at "line"
+    stop_at: StopAt = ""  # completions: the end of the line, or of the block around the cursor
+    max_lines: int | None = None  # completions: of a block
+    anchor: int | None = None  # completions: characters typed since a prompt that is cached; None: the cursor's line
+    filename: str = ""  # completions: the document's name within its repository
+    repository: str = ""  # completions: and the repository's
+    prefix_tokens: int | None = None  # completions: how much is shown before the cursor
+    suffix_tokens: int | None = None  # completions: and after it
+    logprobs: bool = False  # completions: with the log-probabilities of what is inserted
+    warm: bool = False  # completions: only read the prompt, in the background unless `priority` says otherwise
+    partial: bool = False  # completions: the text is told as it comes, before it is trimmed
+    extra: Sequence[Extra] = ()  # completions: pieces of other files, the least important first
     strict: bool | None = None  # near-ties are decided as plain decoding would, whoever drafts
     tell_drafts: bool = False  # text comes with who drafted it
     original: str = ""  # chat: the text that the answer reproduces with changes, such as the file in question
@@ -84,6 +95,13 @@ class Text:
 
 
 @dataclass(frozen=True)
+class Draft:
+    """More of a completion before it is trimmed, from a server that trims it."""
+
+    text: str
+
+
+@dataclass(frozen=True)
 class Reasoning:
     """More of what a model thinks before it answers, where a server tells the two apart."""
 
@@ -109,7 +127,7 @@ class End:
     model: str = ""
 
 
-Event = Loading | Note | Progress | Text | Reasoning | End
+Event = Loading | Note | Progress | Text | Draft | Reasoning | End
 
 
 @dataclass(frozen=True)
@@ -123,3 +141,4 @@ class Completion:
     model: str = ""
     prefix_cut: int = 0  # characters of the document's head that the model was not shown
     suffix_cut: int = 0  # and of its tail
+    logprobs: tuple[float, ...] = ()  # of the tokens inserted, in order; where asked for, and where a server says

@@ -3,30 +3,38 @@
 from collections.abc import Callable
 
 from paceline.client.calls import Infilling
-from paceline.client.events import Completion, End, Event, Reasoning, Text, Usage
+from paceline.client.events import Completion, Draft, End, Event, Reasoning, Text, Usage
 from paceline.client.replies import Reader
-from paceline.prompts.fim import LineStop, finish
 from paceline.prompts.fim_text import without_special
+from paceline.prompts.stops import MAX_LINES, Stop, around
+from paceline.prompts.trim import finish, kept
 
 
 class Gathering:
     """Takes the events of one completion."""
 
-    def __init__(self, infilling: Infilling, notice: Callable[[Event], None], *, single_line: bool) -> None:
-        """`notice` gets what is not the answer: Loading, Note, Progress."""
+    def __init__(self, infilling: Infilling, notice: Callable[[Event], None]) -> None:
+        """`notice` gets what is not the answer: Loading, Note, Progress; and Text as it comes, where that is wanted."""
+        prompt, options = infilling.prompt, infilling.options
         self._infilling = infilling
         self._notice = notice
-        self._single_line = single_line
-        self._stop = LineStop(infilling.prompt)
+        self._max_lines = options.max_lines or MAX_LINES
+        self._stop = Stop("", around(prompt.before, prompt.after), infilling.stop_at, self._max_lines)
         self._pieces: list[str] = []
+        self._drafted = False
         self._end: End | None = None
 
     def take(self, event: Event) -> bool:
         """Whether nothing more is needed: the connection may be closed, which ends the computation."""
-        if isinstance(event, Text):
+        if isinstance(event, Draft):
+            self._drafted = True
+            self._tell(event.text)
+        elif isinstance(event, Text):
             self._pieces.append(event.text)
-            return self._single_line and self._stop.feed(event.text)
-        if isinstance(event, End):
+            if not self._drafted:
+                self._tell(event.text)
+            return self._stop.feed(event.text)
+        elif isinstance(event, End):
             self._end = event
         elif not isinstance(event, Reasoning):
             self._notice(event)
@@ -34,15 +42,38 @@ class Gathering:
 
     def completion(self, reader: Reader) -> Completion:
         """What to insert, trimmed as completions on this machine are."""
-        prompt = self._infilling.prompt
-        text = without_special("".join(self._pieces), self._infilling.ends)
+        prompt, options = self._infilling.prompt, self._infilling.options
+        raw = "" if options.warm else without_special("".join(self._pieces), self._infilling.ends)
         end = self._end or End("stop", Usage(), {}, reader.model)  # a single line was complete before the answer was
+        text = finish(
+            prompt,
+            raw,
+            self._infilling.stop_at,
+            max_lines=self._max_lines,
+            unfinished=end.reason == "length" and not reader.trims,
+        )
         return Completion(
-            text=finish(prompt, text, single_line=self._single_line),
+            text=text,
             finish_reason=end.reason,
             usage=end.usage,
             timings=end.timings,
             model=end.model,
             prefix_cut=prompt.prefix_cut + reader.prefix_cut,
             suffix_cut=prompt.suffix_cut + reader.suffix_cut,
+            logprobs=self._chances(reader, raw, text) if options.logprobs else (),
         )
+
+    def _chances(self, reader: Reader, raw: str, text: str) -> tuple[float, ...]:
+        """Of the tokens that begin in what is kept; a server that trims has told no others."""
+        if reader.trims:
+            return tuple(chance for _, chance in reader.chances)
+        (begin, end), at, found = kept(self._infilling.prompt, raw, text), 0, list[float]()
+        for token, chance in reader.chances:
+            if begin <= at < end:
+                found.append(chance)
+            at += len(token)
+        return tuple(found)
+
+    def _tell(self, text: str) -> None:
+        if self._infilling.options.partial:
+            self._notice(Text(text))

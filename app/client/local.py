@@ -58,7 +58,7 @@ class Local:
         prefix, suffix = replace_surrogates(prefix), replace_surrogates(suffix)
         prompt = trimming(prefix, suffix, beyond(len(prefix)), beyond(len(suffix)))
         body = infill_body(prompt, prefix, suffix, options, self._config, "paceline")
-        return Infilling(Call("POST", "/infill", body), prompt)
+        return Infilling(Call("POST", "/infill", body), prompt, options)
 
     def cancelling(self, name: str) -> Call | None:
         """POST /paceline/cancel."""

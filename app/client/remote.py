@@ -20,6 +20,7 @@ from paceline.client.calls import (
     Flow,
     Infilling,
     Place,
+    budget_of,
     chat_body,
     completion_body,
     infill_body,
@@ -78,17 +79,16 @@ class Remote:
     def infill(self, prefix: str, suffix: str, options: Options) -> Flow[Infilling]:
         """POST /infill or /v1/completions. Raises ModelError when the family's template is not known."""
         from paceline.prompts import fim_text
-        from paceline.prompts.fim import Budget
 
         prefix, suffix = replace_surrogates(prefix), replace_surrogates(suffix)
         model = yield from self._named()
         dialect = yield from self._spoken()
-        budget = Budget(self._config.complete.prefix_tokens, self._config.complete.suffix_tokens)
+        budget = budget_of(options, self._config)
         if dialect != "openai":
             head, tail = fim_text.cut(prefix, suffix, budget)
             prompt = trimming(prefix, suffix, head, len(suffix) - tail)
             body = infill_body(prompt, prefix, suffix, options, self._config, dialect, model)
-            return Infilling(Call("POST", f"{self._root}/infill", body), prompt)
+            return Infilling(Call("POST", f"{self._root}/infill", body), prompt, options)
         family = fim_text.family_of(model)
         if family is None:
             raise ModelError(
@@ -97,10 +97,11 @@ class Remote:
             )
         text = fim_text.build(prefix, suffix, family, budget)
         prompt = trimming(prefix, suffix, text.prefix_cut, text.suffix_cut)
-        newline = ("\n",) if options.single_line and prompt.typed.strip() else ()
+        line = options.single_line or options.stop_at == "line"
+        newline = ("\n",) if line and prompt.typed.strip() else ()
         stop = [*newline, *options.stop, *family.special][:MOST_STOPS]
         body = completion_body(text.text, options, self._config, stop, model)
-        return Infilling(Call("POST", f"{self._root}/v1/completions", body), prompt, family.special)
+        return Infilling(Call("POST", f"{self._root}/v1/completions", body), prompt, options, family.special)
 
     def cancelling(self, name: str) -> None:
         """Such servers have no route for it."""

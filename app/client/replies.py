@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from paceline.client import refusals
-from paceline.client.events import End, Event, Loading, Note, Progress, Reasoning, Text, Usage
+from paceline.client.events import Draft, End, Event, Loading, Note, Progress, Reasoning, Text, Usage
 from paceline.client.sse import Comment, Events
 
 LOADING, NOTE = "loading", "note "  # comments of our own server begin so
@@ -26,6 +26,7 @@ class _Choice(msgspec.Struct):
     text: str | None = None  # of /v1/completions
     drafter: str | None = None
     finish_reason: str | None = None
+    logprobs: Any = None  # of /v1/completions: parallel lists, among them `tokens` and `token_logprobs`
 
 
 class _Details(msgspec.Struct):
@@ -50,12 +51,14 @@ class _Chunk(msgspec.Struct):
     choices: list[_Choice] | None = None
     content: str | None = None  # of /infill
     drafter: str | None = None
+    draft: str | None = None
+    completion_probabilities: Any = None  # objects with `token` and `logprob`
     stop: bool = False
     stop_type: str | None = None
     tokens_evaluated: int | None = None
     tokens_predicted: int | None = None
-    prefix_cut: int = 0
-    suffix_cut: int = 0
+    prefix_cut: int | None = None  # only our own server says, which also trims
+    suffix_cut: int | None = None
     finish_reason: str | None = None  # what our own server says besides stop_type
     model: str | None = None
     usage: _Usage | None = None
@@ -82,6 +85,8 @@ class Reader:
         self._predicted: int | None = None
         self.prefix_cut = 0
         self.suffix_cut = 0
+        self.chances: list[tuple[str, float]] = []  # tokens' texts and log-probabilities, where they were told
+        self.trims = False  # the server has trimmed a completion itself
         self.over = False
 
     def feed(self, piece: bytes) -> Iterator[Event]:
@@ -127,10 +132,14 @@ class Reader:
                     yield Text(delta.content, delta.drafter or "")
             elif choice.text:
                 yield Text(choice.text, choice.drafter or "")
+            self.chances += _listed(choice.logprobs)
             if choice.finish_reason:
                 self._reason = choice.finish_reason
         elif chunk.content:
             yield Text(chunk.content, chunk.drafter or "")
+        elif chunk.draft:
+            yield Draft(chunk.draft)
+        self.chances += _told(chunk.completion_probabilities)
         if chunk.usage is not None:
             self._usage = chunk.usage
         if chunk.timings is not None:
@@ -153,7 +162,8 @@ class Reader:
     def _last_of_infill(self, chunk: _Chunk) -> None:
         self._reason = chunk.finish_reason or STOP_TYPES.get(chunk.stop_type or "eos", chunk.stop_type or "stop")
         self._evaluated, self._predicted = chunk.tokens_evaluated, chunk.tokens_predicted
-        self.prefix_cut, self.suffix_cut = chunk.prefix_cut, chunk.suffix_cut
+        self.prefix_cut, self.suffix_cut = chunk.prefix_cut or 0, chunk.suffix_cut or 0
+        self.trims = chunk.prefix_cut is not None
 
     def _finished(self) -> Iterator[Event]:
         self.over = True
@@ -177,3 +187,23 @@ class Reader:
     def _timed(self, name: str) -> int | None:
         value = self._timings.get(name)
         return value if isinstance(value, int) else None
+
+
+def _listed(found: object) -> list[tuple[str, float]]:
+    """OpenAI's `logprobs` of a completion. Whatever else a server puts there tells nothing."""
+    if not isinstance(found, dict):
+        return []
+    tokens, chances = found.get("tokens"), found.get("token_logprobs")
+    if not (isinstance(tokens, list) and isinstance(chances, list)):
+        return []
+    return [pair for each in zip(tokens, chances, strict=False) for pair in _pair(*each)]
+
+
+def _told(found: object) -> list[tuple[str, float]]:
+    """llama.cpp's `completion_probabilities`."""
+    told = [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+    return [pair for each in told for pair in _pair(each.get("token"), each.get("logprob"))]
+
+
+def _pair(token: object, chance: object) -> list[tuple[str, float]]:
+    return [(token, float(chance))] if isinstance(token, str) and isinstance(chance, (int, float)) else []

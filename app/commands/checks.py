@@ -2,6 +2,7 @@
 
 import os
 import platform
+import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from importlib import metadata
@@ -14,7 +15,9 @@ from paceline.config import Config
 from paceline.errors import PacelineError
 
 if TYPE_CHECKING:
+    from paceline.client.client import Client
     from paceline.daemon.assembly import Installed
+    from paceline.daemon.probe import Daemon
     from paceline.daemon.selection import PairFiles
     from paceline.engine.vocabulary import Vocabulary
 
@@ -44,6 +47,8 @@ class Examination:
         self._found: list[Path] = []
         self._installed: Installed | None = None
         self._vocabulary: Vocabulary | None = None
+        self._daemon: Daemon | None = None
+        self._names: tuple[str, ...] | None = None  # of models elsewhere
 
     def run(self) -> Iterator[Check]:
         """Every check, as soon as it is made. Never raises: what goes wrong is a problem found."""
@@ -51,7 +56,10 @@ class Examination:
         config = list(_guarded("config", self._read_config))
         yield from config
         yield from _guarded("catalogue", _catalogue)
-        yield from _guarded("daemon", _daemon)
+        if self._config.engine.url:  # then nothing on this machine is asked
+            yield from self._all_elsewhere()
+            return
+        yield from _guarded("daemon", self._running)
         if config[-1].verdict != "problem":  # otherwise nobody knows which models and which store are meant
             yield from _guarded("store", self._store)
             yield from _guarded("models", self._models)
@@ -73,6 +81,67 @@ class Examination:
             ("self-test", self._self_test),
         ):
             yield from _guarded(name, probe)
+
+    def _all_elsewhere(self) -> Iterator[Check]:
+        """The server that `engine.url` names, and what it answers."""
+        yield from _guarded("engine", self._elsewhere)
+        if self._names is not None and self._load:
+            yield from _guarded("self-test", lambda: self._asked(answers=True))
+
+    def _elsewhere(self) -> Iterator[Check]:
+        from paceline.client.client import connect
+
+        url, model = self._config.engine.url, self._config.engine.model
+        with connect(self._config) as client:
+            self._names = client.models()
+        some = ", ".join(self._names[:3]) + (f" and {len(self._names) - 3} more" if len(self._names) > 3 else "")
+        if model and model not in self._names:
+            found = f"{url} does not list the model {model}, but {some or 'none'}"
+            yield Check("engine", "warning", found, "name one of these in engine.model")
+        elif not self._names:
+            yield Check("engine", "warning", f"{url} answers, but lists no model", "name one in engine.model")
+        else:
+            yield Check("engine", "ok", f"{url} answers, with {model or self._names[0]}", details=self._names)
+
+    def _asked(self, *, answers: bool) -> Iterator[Check]:
+        """What the engine says that editors ask, too: the daemon that runs, or a server elsewhere."""
+        from paceline.commands import self_test
+
+        with self._client() as client:
+            if answers:
+                yield from _guarded("self-test", lambda: [Check("self-test", "ok", self_test.answered(client))])
+            yield from _completion(lambda: self_test.completed(client))
+
+    def _client(self) -> "Client":
+        """For the daemon that was found, or for a server elsewhere."""
+        from paceline.client.client import Client, connect
+        from paceline.client.local import Local
+
+        found = self._daemon
+        if found is None:
+            return connect(self._config)
+        return Client(Local(self._config, lambda config, say: found.endpoint, lambda line: None))
+
+    def _running(self) -> Iterator[Check]:
+        """Whether a daemon runs, and whether one could: its folder must be ours alone."""
+        from paceline.daemon import probe
+        from paceline.daemon.launch import fits
+        from paceline.daemon.protocol import config_digest
+        from paceline.daemon.runtime import Runtime
+
+        runtime = Runtime.open()
+        found = probe.find(runtime)
+        if found is None:
+            yield Check("daemon", "ok", f"none is running; the next request starts one in {runtime.folder}")
+            return
+        hello, ours = found.hello, metadata.version("paceline")
+        running = f"Paceline {hello.version}, process {hello.pid}"
+        if fits(hello, ours, config_digest(self._config)):
+            self._daemon = found
+        else:
+            running += ", for another configuration or version: the next request replaces it"
+        hint = "" if hello.version == ours else "paceline stop; the next request starts the installed version"
+        yield Check("daemon", "warning" if hint else "ok", running, hint)
 
     def _read_config(self) -> Iterator[Check]:
         path = paths.config_file()
@@ -219,30 +288,45 @@ class Examination:
                 yield Check("costs", "ok", f"measured: {first}", details=tuple(rest))
 
     def _self_test(self) -> Iterator[Check]:
-        """A few tokens of an answer and of a completion, where the model is made for them."""
+        """A few tokens of an answer and of a completion, where the model is made for them.
+
+        A daemon that has been started for these models is asked; a second copy of them may not fit into memory.
+        """
         if not self._load:
             return
+        if self._daemon is not None:
+            assert self._installed is not None
+            yield from self._asked(answers=bool(self._installed.headers[0].chat_template))
+        else:
+            yield from self._tried_here()
+
+    def _tried_here(self) -> Iterator[Check]:
+        from paceline.commands import self_test
         from paceline.daemon import assembly
         from paceline.daemon.service import Overrides, Service, gather
         from paceline.prompts.chat import Message
 
         assert self._installed is not None and self._files is not None
         notes: list[str] = []
-        few = Overrides(max_tokens=8, temperature=0.0)
+        few = Overrides(max_tokens=self_test.TOKENS, temperature=0.0)
         engine = assembly.load(self._installed, notes.append, speculation=self._config.engine.speculation)
         service = Service(engine, self._config, self._files.target.id)
-        done = []
+        done = ["loaded the target"]
+
+        def complete() -> tuple[bool, str]:
+            began = time.monotonic()
+            whole, line = self_test.BEFORE + self_test.AFTER, self_test.BEFORE.rpartition("\n")[2]
+            completion = service.complete(whole, 2, len(line) + 1, single_line=True, overrides=few)
+            return self_test.shown(completion.text, time.monotonic() - began)
+
         try:
             if engine.target.vocabulary.chat_template:
-                _, end = gather(service.chat([Message("user", "Say hello.")], few))
+                _, end = gather(service.chat([Message("user", self_test.QUESTION)], few))
                 done.append(f"made an answer of {end.stats.predicted_tokens} tokens")
-            if engine.target.vocabulary.fim():
-                before = "def add(a, b):\n    return "
-                completion = service.complete(before + "\n", 2, 12, single_line=True, overrides=few)
-                done.append(f"made a completion of {completion.stats.predicted_tokens} tokens")
+            yield Check("self-test", "ok", ", ".join(done), details=tuple(notes))
+            yield from _completion(complete)
         finally:
             service.close()
-        yield Check("self-test", "ok", ", ".join(["loaded the target", *done]), details=tuple(notes))
 
 
 def _packages() -> Iterator[Check]:
@@ -259,20 +343,12 @@ def _packages() -> Iterator[Check]:
         yield Check("packages", "ok", ours, details=tuple(versions))
 
 
-def _daemon() -> Iterator[Check]:
-    """Whether a daemon runs, and whether one could: its folder must be ours alone."""
-    from paceline.daemon import probe
-    from paceline.daemon.runtime import Runtime
+def _completion(ask: Callable[[], tuple[bool, str]]) -> Iterator[Check]:
+    """The rest of a line, as editors ask for it, or why there is none."""
+    from paceline.commands import self_test
 
-    runtime = Runtime.open()
-    found = probe.find(runtime)
-    if found is None:
-        yield Check("daemon", "ok", f"none is running; the next request starts one in {runtime.folder}")
-        return
-    hello, ours = found.hello, metadata.version("paceline")
-    running = f"Paceline {hello.version}, process {hello.pid}"
-    hint = "" if hello.version == ours else "paceline stop; the next request starts the installed version"
-    yield Check("daemon", "warning" if hint else "ok", running, hint)
+    for verdict, found, hint in self_test.reasons(ask):
+        yield Check("completion", verdict, found, hint)
 
 
 def _catalogue() -> Iterator[Check]:
@@ -304,6 +380,6 @@ def _guarded(name: str, probe: Callable[[], Iterable[Check]]) -> Iterator[Check]
     try:
         yield from probe()
     except PacelineError as error:
-        yield Check(name, "problem", error.message, error.hint)
+        yield Check(name, "problem", error.message, error.hint or "the log of whoever failed may say more")
     except Exception as error:
         yield Check(name, "problem", f"this check failed: {error!r}", "please report this")

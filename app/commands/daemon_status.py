@@ -7,6 +7,7 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from paceline.config import Config
     from paceline.daemon.protocol import StatusReport
 
 GIB, MIB = 2**30, 2**20
@@ -17,15 +18,25 @@ GIB, MIB = 2**30, 2**20
 def command(as_object: bool) -> None:
     """Show the daemon that holds the models: where it listens, what it has loaded, what it is doing.
 
-    Starts none: where none runs the exit code is 1, and the JSON object says "pid": null.
+    Starts none: where none runs the exit code is 1, and the JSON object says "pid": null. Where the configuration names
+    a server elsewhere (engine.url), shows whether that answers, and with which models.
     """
     import msgspec
 
+    from paceline import config as configuration
+    from paceline import paths
     from paceline.console import out
     from paceline.daemon import probe
     from paceline.daemon.runtime import Runtime
-    from paceline.errors import ExitCode
+    from paceline.errors import ConfigError, ExitCode
 
+    try:
+        config = configuration.load(paths.config_file())
+    except ConfigError:  # the daemon has read it when it was whole; `paceline doctor` says what is wrong
+        config = configuration.Config()
+    if config.engine.url:
+        _elsewhere(config, as_object=as_object)
+        return
     runtime = Runtime.open()
     found = probe.find(runtime)
     report = probe.status(found) if found is not None else None
@@ -38,6 +49,26 @@ def command(as_object: bool) -> None:
     else:
         for line in described(report):
             out(line)
+
+
+def _elsewhere(config: "Config", *, as_object: bool) -> None:
+    """The server that is asked instead of a daemon. Raises PacelineError when it does not answer."""
+    import json
+
+    from paceline.client.client import connect
+    from paceline.console import out
+
+    url, model = config.engine.url, config.engine.model
+    with connect(config) as client:
+        names = client.models()
+    asked = model or next(iter(names), "")
+    if as_object:
+        out(json.dumps({"pid": None, "url": url, "model": asked, "models": names}))
+        return
+    out(f"engine      {url}, which answers; no daemon is used")
+    out(f"model       {asked or 'none: name one in engine.model'}")
+    if model and model not in names:
+        out(f"note        it does not list that model, but {', '.join(names) or 'none'}")
 
 
 def described(report: "StatusReport") -> "Iterator[str]":

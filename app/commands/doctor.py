@@ -22,7 +22,8 @@ def command(as_object: bool, no_load: bool, verbose: bool) -> None:
     """Check that everything works, and say what does not.
 
     Looks at packages, configuration, models, memory, GPU and measurements, and makes a tiny answer and a tiny
-    completion. The exit code is 0 when there is no problem, else 1; warnings are no problems. Uses no network.
+    completion; or asks the server that engine.url names for these, and nobody else outside of this machine.
+    The exit code is 0 when there is no problem, else 1; warnings are no problems.
     """
     checks = Examination(load=not no_load).run()
     seen = list(checks if as_object else _shown(checks, verbose=verbose))

@@ -18,11 +18,15 @@ from paceline.engine.stream import Sink, Stream
 from paceline.engine.vocabulary import Vocabulary
 from paceline.errors import SHORTEN, ContextOverflowError, InputError, ModelError
 from paceline.prompts import healing
+from paceline.prompts.beginnings import barred, is_indented
 from paceline.prompts.chat import Message, encode_chat
 from paceline.prompts.context import Attachment
-from paceline.prompts.fim import Budget, FimPrompt, IndentStop, LineStop, build_between, finish, within_indent
+from paceline.prompts.fim import Budget, FimPrompt, build_between
 from paceline.prompts.healing import VocabularyTrie
 from paceline.prompts.lines import find_position
+from paceline.prompts.repository import UNNAMED, Repository
+from paceline.prompts.stops import MAX_LINES, IndentStop, Stop, StopAt, around, within_indent
+from paceline.prompts.trim import finish, kept
 
 Until = Callable[[str], bool]
 
@@ -69,14 +73,26 @@ class Completion:
 
 
 @dataclass(frozen=True)
+class Wish:
+    """What somebody wants to have filled in, besides the text around it."""
+
+    stop_at: StopAt = ""
+    max_lines: int = MAX_LINES  # of a block
+    n_indent: int = 0  # a line that is indented by fewer characters ends the answer
+    anchor: int | None = None  # characters typed since a prompt that the cache should know; None: the cursor's line
+    place: Repository = UNNAMED
+    extra: Sequence[Attachment] = ()  # other files to show
+    budget: Budget | None = None  # None: as configured
+
+
+@dataclass(frozen=True)
 class Infill:
     """A completion that can be started: its prompt, and how its answer is trimmed."""
 
     prompt: FimPrompt
     constraint: Constraint | None
     until: Until | None
-    single_line: bool
-    n_indent: int
+    wish: "Wish"
     references: Named = ()  # texts that the answer may quote
 
     @property
@@ -94,11 +110,23 @@ class Infill:
         """Characters that were cut from the tail."""
         return self.prompt.suffix_cut
 
-    def finish(self, text: str) -> str:
-        """What to insert at the cursor, given the generated text, the forced beginning included."""
-        if self.n_indent:
-            text = within_indent(text, self.n_indent)
-        return finish(self.prompt, text, single_line=self.single_line)
+    @property
+    def n_forced(self) -> int:
+        """Characters that stand before the cursor, and that the generated text begins with."""
+        return len(self.prompt.forced_text)
+
+    def finish(self, text: str, *, unfinished: bool = False) -> str:
+        """What to insert at the cursor, given the generated text, the forced beginning included.
+
+        unfinished: it breaks off somewhere.
+        """
+        if self.wish.n_indent:
+            text = within_indent(text, self.wish.n_indent)
+        return finish(self.prompt, text, self.wish.stop_at, max_lines=self.wish.max_lines, unfinished=unfinished)
+
+    def kept(self, text: str, final: str) -> tuple[int, int]:
+        """Which characters of the generated text are in what came of it."""
+        return kept(self.prompt, text, final)
 
 
 class Service:
@@ -185,31 +213,34 @@ class Service:
         return self._engine.submit(self._helped(request, overrides, overrides.references, self.vocabulary), sink)
 
     def prepare_infill(
-        self,
-        prefix: str,
-        suffix: str,
-        *,
-        typed: str = "",
-        extra: Sequence[Attachment] = (),
-        budget: Budget | None = None,
-        single_line: bool = False,
-        n_indent: int = 0,
-        until: Until | None = None,
+        self, prefix: str, suffix: str, wish: Wish | None = None, *, typed: str = "", until: Until | None = None
     ) -> Infill:
         """A completion between two texts. typed: what of the middle stands there already.
 
-        extra: other files to show. n_indent: a line that is indented by fewer characters ends the answer.
         Raises ModelError when the model cannot infill.
         """
         vocabulary, settings = self._completer().target.vocabulary, self.config.complete
-        budget = budget or Budget(settings.prefix_tokens, settings.suffix_tokens)
-        prompt = build_between(prefix + typed, suffix, vocabulary, budget, extra)
+        wish = wish or Wish()
+        budget = wish.budget or Budget(settings.prefix_tokens, settings.suffix_tokens)
+        prompt = build_between(
+            prefix + typed, suffix, vocabulary, budget, wish.extra, anchor=wish.anchor, place=wish.place
+        )
         ends = [until] if until else []
-        ends += [LineStop(prompt).feed] if single_line else []
-        ends += [IndentStop(prompt, n_indent).feed] if n_indent else []
-        constraint = healing.Constraint(self._trie(vocabulary), prompt.forced) if prompt.forced else None
-        references = tuple((each.name, each.text) for each in extra)
-        return Infill(prompt, constraint, _any_of(ends), single_line, n_indent, references)
+        ends += [Stop(prompt.forced_text, around(prompt.before, prompt.after), wish.stop_at, wish.max_lines).feed]
+        ends += [IndentStop(prompt.typed, wish.n_indent).feed] if wish.n_indent else []
+        constraint = self._beginning(prompt, wish, vocabulary)
+        references = tuple((each.name, each.text) for each in wish.extra)
+        return Infill(prompt, constraint, _any_of(ends), wish, references)
+
+    def _beginning(self, prompt: FimPrompt, wish: Wish, vocabulary: Vocabulary) -> Constraint | None:
+        """How the answer has to begin; None: in any way."""
+        words, flush = list[bytes](), False
+        if wish.stop_at:
+            words = [word.encode() for word in barred(prompt.before, prompt.after, wish.place.path)]
+            flush = is_indented(prompt.before, prompt.after)
+        if not (prompt.forced or words or flush):
+            return None
+        return healing.Constraint(self._trie(vocabulary), prompt.forced, words, flush=flush)
 
     def start_infill(self, infill: Infill, overrides: Overrides = Overrides(), sink: Sink | None = None) -> Stream:
         """Generate the middle. Raises InputError, ContextOverflowError, BusyError, EngineError."""
@@ -244,9 +275,10 @@ class Service:
         self, prefix: str, suffix: str, single_line: bool = False, overrides: Overrides = Overrides()
     ) -> Completion:
         """One completion between two texts; waits for it. Raises ModelError (the model cannot infill)."""
-        infill = self.prepare_infill(prefix, suffix, single_line=single_line)
+        infill = self.prepare_infill(prefix, suffix, Wish("line" if single_line else ""))
         text, end = gather(self.start_infill(infill, overrides))
-        return Completion(infill.finish(text), end.reason, end.stats, infill.prompt)
+        final = infill.finish(text, unfinished=end.reason == "length")
+        return Completion(final, end.reason, end.stats, infill.prompt)
 
     def close(self) -> None:
         """Free the models."""

@@ -420,7 +420,8 @@ def _read_vocabulary(model: object, readers: Readers) -> Vocabulary:
         encoder=encode,
         read_piece=piece,
         read_text=lambda token: llama.llama_vocab_get_text(vocab, token).decode(errors="replace"),
-        end_of_generation=frozenset(t for t in ids if llama.llama_vocab_is_eog(vocab, t)),
+        end_of_generation=frozenset(t for t in ids if llama.llama_vocab_is_eog(vocab, t))
+        | (fim.markers if fim is not None else frozenset()),
         control=control,
         bos=known(llama.llama_vocab_bos(vocab)) if llama.llama_vocab_get_add_bos(vocab) else None,
         eos=known(llama.llama_vocab_eos(vocab)),

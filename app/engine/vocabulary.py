@@ -18,6 +18,12 @@ class FimTokens:
     repository: int | None = None
     separator: int | None = None
 
+    @property
+    def markers(self) -> frozenset[int]:
+        """All of them. No answer goes on behind one, and none of them is text."""
+        every = (self.prefix, self.suffix, self.middle, self.pad, self.repository, self.separator)
+        return frozenset(token for token in every if token is not None)
+
 
 class Encoder(Protocol):
     """Text to token ids."""

@@ -17,3 +17,8 @@ def imbalance(text: str) -> int:
         else:
             unmatched += 1
     return unmatched + len(open_brackets)
+
+
+def opened(text: str) -> int:
+    """How many more brackets the text opens than it closes; strings and comments are read like code."""
+    return sum(-1 if bracket in _OPENER else 1 for bracket in _BRACKET.findall(text))

@@ -23,6 +23,11 @@ class FimMarkers(Protocol):
         ...
 
     @property
+    def repository(self) -> int | None:
+        """Before the name of a repository; None where the model has none."""
+        ...
+
+    @property
     def separator(self) -> int | None:
         """Before each file of a repository; None where the model has none."""
         ...

@@ -1,13 +1,18 @@
 """`paceline doctor`: a healthy home has no problem, and every fault is found with a way to mend it."""
 
 import json
+import re
+import subprocess
+import sys
 
 import pytest
 
 from paceline.commands import checks
 from paceline.errors import ExitCode
 from paceline.models.hardware import GPU
+from support.api_server import chat_answer, infill_answer, json_reply, llama_server, running_api, with_model
 from support.home import ONE_THREAD, Home
+from support.real_daemon import real_daemon
 from support.tiny_model import SPARE, write_tiny_model
 
 
@@ -50,8 +55,9 @@ def test_after_setup_all_is_well(home):
     found = examine(home)
     assert verdicts(found) <= {"ok"} or {name for name, c in found.items() if c["verdict"] != "ok"} == {"GPU"}
     assert {"packages", "config", "catalogue", "daemon", "store", "target", "draft", "llama.cpp", "GPU", "plan", "pair",
-            "chat", "infilling", "costs", "self-test"} == set(found)  # fmt: skip
-    assert "answer" in found["self-test"]["found"] and "completion" in found["self-test"]["found"]
+            "chat", "infilling", "costs", "self-test", "completion"} == set(found)  # fmt: skip
+    assert "answer" in found["self-test"]["found"]
+    assert re.search(r"goes on with `.+`; it took \d+\.\d s$", found["completion"]["found"])
     assert "tokens/s" in found["costs"]["found"]
 
 
@@ -150,6 +156,8 @@ def test_a_model_that_can_neither_chat_nor_infill_is_told_so(home):
     assert found["chat"]["verdict"] == found["infilling"]["verdict"] == "warning"
     assert "paceline ask" in found["chat"]["hint"] and "paceline complete" in found["infilling"]["hint"]
     assert found["self-test"]["found"] == "loaded the target"
+    assert found["completion"]["verdict"] == "warning" and "cannot infill" in found["completion"]["found"]
+    assert "Qwen2.5-Coder" in found["completion"]["hint"]
 
 
 def test_unmeasured_costs_name_the_command_that_measures(home):
@@ -205,3 +213,107 @@ def test_a_check_that_fails_itself_is_a_problem_and_the_others_go_on(home, monke
     found = examine(home)
     assert found["catalogue"]["verdict"] == "problem" and "ZeroDivisionError" in found["catalogue"]["found"]
     assert "llama.cpp" in found
+
+
+# --- a daemon that runs -----------------------------------------------------------------------------------------------
+
+
+def examined_beside(daemon) -> dict[str, dict]:
+    """What doctor finds in the daemon's folders, by name."""
+    words = [sys.executable, "-m", "paceline", "doctor", "--json"]
+    ended = subprocess.run(words, capture_output=True, text=True, timeout=60, env=daemon.environment, cwd=daemon.root)
+    return {check["name"]: check for check in json.loads(ended.stdout)["checks"]}
+
+
+def test_a_daemon_that_runs_is_asked_and_the_models_are_not_loaded_twice(tmp_path):
+    with real_daemon(write_tiny_model(tmp_path / "target.gguf")) as daemon:
+        found = examined_beside(daemon)
+        assert daemon.status["models"][0]["state"] == "loaded", "the daemon has them for this"
+    assert found["self-test"]["found"].startswith("the daemon made an answer of ")
+    assert "goes on with" in found["completion"]["found"]
+
+
+def test_a_daemon_whose_model_cannot_infill_says_so(tmp_path):
+    with real_daemon(write_tiny_model(tmp_path / "target.gguf", fim=False)) as daemon:
+        found = examined_beside(daemon)
+    assert found["completion"]["verdict"] == "warning" and "cannot infill" in found["completion"]["found"]
+    assert found["self-test"]["verdict"] == "ok"
+
+
+# --- an engine elsewhere ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def api():
+    with running_api() as server:
+        yield with_model(server, "big", "bigger")
+
+
+def elsewhere(home: Home, url: str, model: str = "big") -> None:
+    home.write(f'[engine]\nurl = "{url}"\nmodel = "{model}"\n')
+
+
+def test_an_engine_elsewhere_is_asked_instead_of_looking_at_models_here(home, api):
+    llama_server(api).answer("/infill", infill_answer("a + b\n"))
+    api.chat(chat_answer("Hello", "!"))
+    elsewhere(home, api.url)
+    found = examine(home)
+    assert set(found) == {"packages", "config", "catalogue", "engine", "self-test", "completion"}
+    assert verdicts(found) == {"ok"}
+    assert api.url in found["engine"]["found"] and "big" in found["engine"]["found"]
+    assert found["self-test"]["found"].endswith("made an answer of 2 tokens")
+    assert "goes on with `a + b`" in found["completion"]["found"]
+
+
+def test_an_engine_elsewhere_that_is_away_is_a_problem_and_nothing_more_is_asked(home, api):
+    elsewhere(home, "http://127.0.0.1:9/v1")
+    found = examine(home)
+    assert found["engine"]["verdict"] == "problem" and "engine.url" in found["engine"]["hint"]
+    assert "self-test" not in found and "completion" not in found
+
+
+def test_a_model_that_is_not_there_is_told_with_those_that_are(home, api):
+    elsewhere(home, api.url, "tiny")
+    found = examine(home, "--no-load")["engine"]
+    assert found["verdict"] == "warning" and "tiny" in found["found"] and "big, bigger" in found["found"]
+
+
+def test_a_model_elsewhere_that_nobody_knows_how_to_infill_with_can_answer_all_the_same(home, api):
+    api.chat(chat_answer("Hello"))
+    elsewhere(home, api.url)
+    found = examine(home)
+    assert found["self-test"]["verdict"] == "ok"
+    assert found["completion"]["verdict"] == "warning" and "big" in found["completion"]["found"]
+
+
+def test_an_engine_elsewhere_that_refuses_is_a_problem_with_its_reason(home, api):
+    api.answer("/v1/chat/completions", json_reply({"error": {"message": "out of order"}}, 500))
+    elsewhere(home, api.url)
+    found = examine(home)
+    assert found["self-test"]["verdict"] == "problem" and "out of order" in found["self-test"]["found"]
+
+
+def test_without_loading_an_engine_elsewhere_computes_nothing(home, api):
+    elsewhere(home, api.url)
+    examine(home, "--no-load")
+    assert {seen.path for seen in api.requests} == {"/v1/models"}
+
+
+def test_a_model_that_completes_nothing_is_told(home, api):
+    llama_server(api).answer("/infill", infill_answer(""))
+    api.chat(chat_answer("Hello"))
+    elsewhere(home, api.url)
+    assert examine(home)["completion"]["verdict"] == "warning"
+
+
+def test_status_tells_of_an_engine_elsewhere(home, api):
+    elsewhere(home, api.url)
+    told = home.run("status")
+    assert told.code == 0 and api.url in told.out and "big" in told.out
+    whole = json.loads(home.run("status", "--json").out)
+    assert whole == {"pid": None, "url": api.url, "model": "big", "models": ["big", "bigger"]}
+
+
+def test_status_of_an_engine_elsewhere_that_is_away_fails_with_the_reason(home):
+    elsewhere(home, "http://127.0.0.1:9/v1")
+    assert home.run("status").failed(ExitCode.NETWORK)

@@ -639,6 +639,47 @@ def test_a_completion_is_asked_for_by_line_and_trimmed(api, client):
     assert (sent["n_predict"], sent["priority"]) == (CompleteConfig().max_tokens, "completion")
 
 
+def test_a_completion_says_where_it_is_anchored_and_may_end_and_where_the_document_belongs(api, client):
+    api.answer("/infill", infill_answer("x"))
+    options = Options(
+        stop_at="block", max_lines=9, anchor=12, filename="a.py", repository="r", prefix_tokens=100, suffix_tokens=0
+    )
+    client.complete(CODE, "\n", options)
+    sent = api.requests[0].body
+    assert (sent["stop_at"], sent["max_lines"], sent["anchor"]) == ("block", 9, 12)
+    assert (sent["filename"], sent["repository"]) == ("a.py", "r")
+    assert (sent["prefix_tokens"], sent["suffix_tokens"]) == (100, 0)
+
+
+def test_a_completion_that_only_warms_up_has_no_text(api, client):
+    api.answer("/infill", infill_answer("", tokens_evaluated=7))
+    done = client.complete(CODE, "\n", Options(warm=True))
+    assert (done.text, done.usage.prompt_tokens) == ("", 7)
+    assert api.requests[0].body["n_predict"] == 0
+
+
+def test_log_probabilities_of_what_is_inserted_come_with_it(api, client):
+    chance = [{"token": "urn", "logprob": -0.5}, {"token": " a", "logprob": -1.0}]
+    chunk = {"content": "urn a", "stop": False, "completion_probabilities": chance}
+    last = infill_answer("", prefix_cut=0, suffix_cut=0).pieces
+    api.answer("/infill", Reply([data(chunk), *last]))
+    assert client.complete(CODE, "\n", Options(logprobs=True)).logprobs == (-0.5, -1.0)
+    assert api.requests[0].body["n_probs"] == 1
+    api.answer("/infill", Reply([data(chunk), *last]))
+    assert client.complete(CODE, "\n").logprobs == ()
+
+
+def test_the_text_is_told_as_it_comes_where_that_is_wanted(api, client):
+    pieces = [data({"content": "", "stop": False, "draft": draft}) for draft in ("urn a", "  \n\n")]
+    reply = Reply([*pieces, *infill_answer("urn a").pieces])
+    told = []
+    api.answer("/infill", reply)
+    done = client.complete(CODE, "\n", Options(partial=True), told.append)
+    assert [event.text for event in told if isinstance(event, Text)] == ["urn a", "  \n\n"]
+    assert done.text == "urn a"
+    assert api.requests[0].body["partial"] is True
+
+
 @pytest.mark.parametrize(
     ("stop_type", "reason"), [("eos", "stop"), ("word", "stop"), ("limit", "length"), ("superseded", "superseded")]
 )

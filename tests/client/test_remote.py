@@ -24,6 +24,7 @@ from support.api_server import (
     Reply,
     chat_answer,
     chat_chunk,
+    data,
     infill_answer,
     json_reply,
     llama_server,
@@ -337,6 +338,45 @@ def test_where_nothing_is_typed_a_single_line_may_begin_after_a_newline(api):
     done = client_of(api).complete("def f(a):\n", "\n", Options(single_line=True))
     assert "stop" not in api.of("/infill")[-1].body
     assert done.text == "    return a"
+
+
+FILLING = Options(anchor=3, filename="a.py", repository="r", stop_at="block", max_lines=3, partial=True, logprobs=True)
+ONLY_OURS = {"anchor", "filename", "repository", "stop_at", "max_lines", "partial", "logprobs", "prefix_tokens"}
+
+
+def test_a_llama_cpp_server_is_not_told_what_it_does_not_know(api):
+    chance = [{"token": "urn", "logprob": -0.25}, {"token": " a", "logprob": -1.0}, {"token": "  ", "logprob": -9.0}]
+    chunk = {"content": "urn a  ", "stop": False, "completion_probabilities": chance}
+    llama_server(api).answer("/infill", Reply([data(chunk), *infill_answer().pieces]))
+    told = []
+    done = client_of(api).complete(CODE, "\n", FILLING, told.append)
+    sent = api.of("/infill")[0].body
+    assert not ONLY_OURS & set(sent)
+    assert sent["n_probs"] == 1
+    assert (done.text, done.logprobs) == ("urn a", (-0.25, -1.0))
+    assert [event.text for event in told if isinstance(event, Text)] == ["urn a  "]
+
+
+def test_a_block_from_elsewhere_ends_where_ours_would(api):
+    pieces = infill_answer("urn a\n", "\n", "def g():\n", "    pass\n").pieces[:-1]
+    llama_server(api).answer("/infill", Reply(pieces, stall=True))
+    done = client_of(api).complete(CODE, "\n", Options(stop_at="block"))
+    assert done.text == "urn a"
+
+
+def test_warming_up_elsewhere_asks_for_as_little_as_there_can_be(api):
+    llama_server(api).answer("/infill", infill_answer("x"))
+    assert client_of(api).complete(CODE, "\n", Options(warm=True)).text == ""
+    assert api.of("/infill")[0].body["n_predict"] == 0
+
+
+def test_other_servers_log_probabilities_are_understood(api):
+    logprobs = {"tokens": ["urn", " a", " "], "token_logprobs": [-0.5, -1.0, None]}
+    chunk = {"model": "big", "choices": [{"index": 0, "text": "urn a ", "finish_reason": None, "logprobs": logprobs}]}
+    api.answer("/v1/completions", Reply([data(chunk), *text_answer().pieces]))
+    done = client_of(api, QWEN).complete(CODE, "\n", FILLING)
+    assert (done.text, done.logprobs) == ("urn a", (-0.5, -1.0))
+    assert not (ONLY_OURS - {"logprobs"}) & set(api.of("/v1/completions")[0].body)
 
 
 TEMPLATES = {

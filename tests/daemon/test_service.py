@@ -4,7 +4,7 @@ import pytest
 
 from paceline.config import AskConfig, CompleteConfig, Config, EngineConfig, SamplingConfig
 from paceline.daemon import assembly
-from paceline.daemon.service import Overrides, Service, gather, sampler_settings
+from paceline.daemon.service import Overrides, Service, Wish, gather, sampler_settings
 from paceline.engine.engine import Stream
 from paceline.engine.sequence import Delta, Finished, Prefilled, Request
 from paceline.engine.stats import Stats
@@ -121,7 +121,7 @@ def test_pieces_of_other_files_are_tokenized_once_for_all_keystrokes(service, mo
     extra = [Attachment("a.py", "import os\n"), Attachment("b.py", "import sys\n")]
 
     def typed(text):
-        return ours.start_infill(ours.prepare_infill("", "\n", typed=text, extra=extra), few).request
+        return ours.start_infill(ours.prepare_infill("", "\n", Wish(extra=extra), typed=text), few).request
 
     first, second = typed("imp"), typed("impo")
     assert [name for name, _ in first.references] == ["a.py", "b.py"]

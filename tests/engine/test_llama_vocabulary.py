@@ -72,6 +72,7 @@ def test_the_special_tokens_are_known(vocabulary):
 def test_infilling_markers_are_read_from_the_vocabulary(vocabulary, tmp_path):
     fim = vocabulary.fim()
     assert (fim.prefix, fim.suffix, fim.middle) == tuple(special(name) for name in FIM)
+    assert fim.markers <= vocabulary.end_of_generation  # no answer goes on behind one
     without = read_vocabulary(write_tiny_model(tmp_path / "plain.gguf", fim=False, template=False))
     assert without.fim() is None
     assert without.chat_template is None

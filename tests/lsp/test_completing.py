@@ -356,6 +356,20 @@ def test_closing_a_document_stops_what_is_computed_for_it():
     run(scenario)
 
 
+def test_secrets_around_the_cursor_are_not_sent_and_lengths_stay():
+    async def scenario() -> None:
+        typist = Typist(ScriptedInfiller())
+        key = "AKIA" + "QWERTYUIOPASDFGH"
+        typist.type(f"aws = '{key}'\nclient = connect(aws)\nx = ")
+        typist.after = f"\nother = '{key}'" + REST
+        assert (await typist.ask()).text
+        (asked,) = typist.infiller.completions
+        assert key not in asked.prefix + asked.suffix
+        assert len(asked.prefix) == len(typist.text)
+
+    run(scenario)
+
+
 def test_several_things_can_be_had_by_hand():
     async def scenario() -> None:
         typist = Typist(ScriptedInfiller(lambda prefix, suffix, options: str(options.seed or 0)))

@@ -371,6 +371,13 @@ def test_a_document_that_was_closed_is_left_alone(editor):
     assert editor.edits == [] and "closed" in editor.shown[0][1]
 
 
+def test_a_last_line_that_goes_on_has_changed_and_a_following_one_has_not():
+    assert moved("a\nb", "a\nbc", 2, 3) is None
+    assert moved("a\nb\n", "a\nb\nc", 2, 4) == 2
+    assert moved("a\nb\nc\n", "a\nb\nxc\n", 2, 4) == 2
+    assert moved("a\nb\n", "xa\nb\n", 0, 4) is None
+
+
 def test_lines_of_which_there_are_several_by_now_are_not_guessed_at():
     assert moved("a\nb\n", "x\nb\nb\ny\n", 2, 4) is None
     assert moved("a\nb\nc\n", "x\nb\ny\n", 2, 4) == 2
@@ -491,6 +498,18 @@ def test_an_editor_that_answers_an_edit_with_an_error_is_told_of(editor):
     editor.apply = fail
     edit(editor, RENAMED)
     assert editor.text == SOURCE and "no room" in editor.shown[0][1]
+
+
+def test_a_fault_of_ours_is_told_and_the_next_edit_goes_on(editor, caplog):
+    async def run():
+        engine = Engine([ZeroDivisionError(), RENAMED])
+        edits = Edits(engine, editor)
+        await asyncio.wait([edits.begin([*WHOLE, "rename a to c"])])
+        await edits.begin([*WHOLE, "rename a to c"])
+
+    asyncio.run(run())
+    assert [kind for kind, _ in editor.shown] == ["error"] and editor.text == DONE
+    assert "ZeroDivisionError" in caplog.text
 
 
 def test_an_answer_that_was_cut_is_not_used(editor):

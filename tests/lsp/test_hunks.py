@@ -52,3 +52,9 @@ def test_a_text_that_stays_has_none():
 
 def test_only_what_differs_is_touched():
     assert hunks("a\nb\nc\nd\n", "a\nB\nc\nd\ne\n") == (Hunk(2, 4, "B\n"), Hunk(8, 8, "e\n"))
+
+
+def test_thousands_of_lines_that_are_all_the_same_are_compared_at_once():
+    old = "    }\n" * 4000
+    new = old.replace("}", "]", 1) + "end\n"
+    assert applied(old, hunks(old, new)) == new

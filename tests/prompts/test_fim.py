@@ -1,13 +1,17 @@
 """The anchored, healed prompt for filling in the middle."""
 
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from paceline.errors import InputError, ModelError
-from paceline.prompts.fim import LONG_LINE, Budget, build, heal_point
+from paceline.prompts.context import Attachment
+from paceline.prompts.fim import FAR, LONG_LINE, Budget, build, build_between, heal_point
 from paceline.prompts.healing import Constraint, VocabularyTrie
-from support.toy_tokenizer import ToyTokenizer
+from paceline.prompts.repository import Repository
+from support.toy_tokenizer import CONTROLS, ToyTokenizer
 
 PLENTY = Budget(10_000, 10_000)
 TOKENIZER = ToyTokenizer()
@@ -166,3 +170,97 @@ def test_a_model_without_the_tokens_says_that_it_cannot_infill():
 def test_a_position_outside_is_refused():
     with pytest.raises(InputError, match="has 2 lines"):
         build("a\n", 3, 1, TOKENIZER, PLENTY)
+
+
+# --- an anchor some way before the cursor -----------------------------------------------------------------------------
+
+LINES = st.lists(
+    st.sampled_from(["    if self.x_y:", "return x", "\tprint(self.é)", "", "    ", "x = [1, 22]", "# 中 e\u0301"]),
+    min_size=1,
+    max_size=5,
+).map("\n".join)
+
+
+def anchored(before, typed, after, **more):
+    return build_between(before + typed, after, TOKENIZER, PLENTY, anchor=len(typed), **more)
+
+
+def test_what_is_typed_since_the_anchor_stands_after_the_middle_marker_with_its_lines():
+    prompt = anchored("def f(x):\n", "    if x:\n        ret", "\n\nf(1)\n")
+    assert parts(prompt) == ("def f(x):\n", "\n\nf(1)\n", "    if x:\n       ")
+    assert prompt.forced == b" ret"
+    assert prompt.typed == "        ret"
+
+
+def test_an_anchor_at_the_cursor_leaves_nothing_to_be_forced():
+    prompt = build_between("x = fo", "\n", TOKENIZER, PLENTY, anchor=0)
+    assert (parts(prompt), prompt.forced) == (("x = fo", "\n", ""), b"")
+
+
+@given(LINES)
+def test_typing_on_changes_only_the_last_tokens(text):
+    prompts = [anchored("def f():\n", text[:end], "\nrest\n") for end in range(len(text) + 1)]
+    for before, now in itertools.pairwise(prompts):
+        shared = next(
+            (at for at, (a, b) in enumerate(zip(before.tokens, now.tokens, strict=False)) if a != b),
+            min(len(before.tokens), len(now.tokens)),
+        )
+        assert len(before.tokens) - shared <= 4  # blanks of an indentation are one token or several
+        assert len(now.tokens) - shared <= 4 + len(before.forced)
+
+
+@given(LINES)
+def test_what_is_forced_has_the_models_newlines_whatever_the_document_has(text):
+    unix, windows = anchored("a\n", text, "\nb\n"), anchored("a\r\n", text.replace("\n", "\r\n"), "\r\nb\r\n")
+    assert (unix.tokens, unix.forced) == (windows.tokens, windows.forced)
+
+
+def test_an_anchor_far_away_comes_nearer_in_large_steps():
+    text = "word\n" * 4000
+    heads = set()
+    for end in range(15_000, 15_100):
+        prompt = anchored("", text[:end], "")
+        heads.add(tuple(prompt.tokens[: prompt.tokens.index(TOKENIZER.fim().middle)]))
+        assert len(parts(prompt)[2]) < 2 * FAR
+    assert len(heads) == 1
+
+
+# --- other files ------------------------------------------------------------------------------------------------------
+
+NAMED = ToyTokenizer(controls=[*CONTROLS, "<|repo_name|>", "<|file_sep|>"])
+FILES = [Attachment("a.py", "A = 1"), Attachment("b/c.py", "C = 2")]
+
+
+def shown_first(tokenizer, **more):
+    prompt = build_between("x = ", "\n", tokenizer, PLENTY, FILES, **more)
+    return tokenizer.shown(prompt.tokens[: prompt.tokens.index(tokenizer.fim().prefix)])
+
+
+def test_other_files_come_in_the_models_own_form_with_the_real_names():
+    assert shown_first(NAMED, place=Repository("ring", "src/x.py")) == (
+        "<<<|repo_name|>>>ring\n<<<|file_sep|>>>a.py\nA = 1\n<<<|file_sep|>>>b/c.py\nC = 2\n<<<|file_sep|>>>src/x.py\n"
+    )
+
+
+def test_a_repository_without_a_name_is_not_named():
+    assert shown_first(NAMED).startswith("<<<|file_sep|>>>a.py\nA = 1\n")
+    assert shown_first(NAMED).endswith("C = 2\n<<<|file_sep|>>>\n")
+
+
+def test_a_model_without_such_tokens_reads_the_names_as_text():
+    assert shown_first(TOKENIZER, place=Repository("ring", "x.py")).startswith("\n\n--- a.py ---\n\nA = 1\n")
+
+
+def test_without_other_files_no_name_is_told():
+    place = Repository("ring", "x.py")
+    assert build_between("x", "", NAMED, PLENTY, place=place).tokens == build_between("x", "", NAMED, PLENTY).tokens
+
+
+def test_a_name_with_newlines_stays_on_its_line():
+    prompt = build_between("x", "", NAMED, PLENTY, [Attachment("a\n<|file_sep|>.py", "A")])
+    assert "<<<|file_sep|>>>a <|file_sep|>.py\nA\n" in NAMED.shown(prompt.tokens)
+
+
+def test_of_the_other_files_the_last_ones_stay_where_not_all_fit():
+    prompt = build_between("x", "", NAMED, Budget(14, 10), FILES)
+    assert NAMED.shown(prompt.tokens).startswith("<<<|file_sep|>>>b/c.py\n")

@@ -10,6 +10,7 @@ import pytest
 
 from paceline.daemon import assembly
 from paceline.daemon.service import Overrides, Service, sampler_settings
+from paceline.daemon.service import Wish as Filling
 from paceline.engine.backend import Span
 from paceline.engine.llama import LlamaBackend
 from paceline.engine.noise import gumbel
@@ -90,8 +91,8 @@ class Alone:
             return self.service.prepare_infill(
                 body["input_prefix"],
                 body["input_suffix"],
+                Filling(extra=[Attachment(each["filename"], each["text"]) for each in body.get("input_extra", ())]),
                 typed=body.get("prompt", ""),
-                extra=[Attachment(each["filename"], each["text"]) for each in body.get("input_extra", ())],
             )
 
         infill = prepare()

@@ -99,9 +99,13 @@ class FakeInfill:
     suffix_cut: int = 7
     constraint: None = None
     until: None = None
+    n_forced: int = 0
 
-    def finish(self, text: str) -> str:
-        return text.rstrip()
+    def finish(self, text: str, *, unfinished: bool = False) -> str:
+        return text[self.n_forced :].rstrip()
+
+    def kept(self, text: str, final: str) -> tuple[int, int]:
+        return self.n_forced, self.n_forced + len(final)
 
 
 @dataclass
@@ -145,6 +149,7 @@ class FakeService:
         self.streams: list[FakeStream] = []
         self.refusal: Exception | None = None  # of the next submission
         self.can_infill = True
+        self.n_forced = 0  # characters of a hole's answer that stand before the cursor
 
     def encode_chat(self, messages: Sequence[Any], extra: Any = None) -> list[int]:
         self.conversations.append((list(messages), extra))
@@ -163,11 +168,11 @@ class FakeService:
         self._start(overrides, stream.send)
         return stream
 
-    def prepare_infill(self, prefix: str, suffix: str, **how: Any) -> FakeInfill:
+    def prepare_infill(self, prefix: str, suffix: str, wish: Any = None, *, typed: str = "") -> FakeInfill:
         if not self.can_infill:
             raise ModelError("the model cannot infill", "choose another")
-        self.holes.append((prefix, suffix, how))
-        return FakeInfill(self.vocabulary.encode(prefix + suffix))
+        self.holes.append((prefix, suffix, {"typed": typed, "wish": wish}))
+        return FakeInfill(self.vocabulary.encode(prefix + suffix), n_forced=self.n_forced)
 
     def start_infill(self, infill: FakeInfill, overrides: Any, sink: Any) -> FakeStream:
         return self._start(overrides, sink)

@@ -70,7 +70,10 @@ class ToyTokenizer:
         if not self.infills:
             return None
         names = ("<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>")
-        return FimTokens(*(self.control(name) for name in names))
+        repository, separator = (
+            self.control(name) if name in self.controls else None for name in ("<|repo_name|>", "<|file_sep|>")
+        )
+        return FimTokens(*(self.control(name) for name in names), repository=repository, separator=separator)
 
     def shown(self, tokens: Sequence[int]) -> str:
         """The tokens as text, control tokens by their names in double angle brackets."""

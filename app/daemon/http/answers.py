@@ -231,6 +231,7 @@ class LlamaChunk(Answer, frozen=True):
     tokens_evaluated: int
     stop: bool = False
     drafter: str | UnsetType = UNSET
+    draft: str | UnsetType = UNSET  # more of the text behind the cursor before it is trimmed, where `partial` asked
     completion_probabilities: list[LlamaProbability] | UnsetType = UNSET
     prompt_progress: Progress | UnsetType = UNSET
 

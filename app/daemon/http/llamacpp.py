@@ -18,6 +18,8 @@ from paceline.daemon.http.texts import Hole, TextTurn, infill_job, text_job
 from paceline.engine.sequence import Event, Finished, Prefilled
 from paceline.prompts.context import Attachment
 from paceline.prompts.fim import Budget
+from paceline.prompts.repository import Repository
+from paceline.prompts.stops import MAX_LINES
 
 if TYPE_CHECKING:
     from paceline.config import Config
@@ -32,6 +34,7 @@ class LlamaShape:
 
     route = ""
     ending = b""
+    _partial = False  # what fills a hole is told as it comes, too, before it is trimmed
 
     def __init__(self, body: LlamaGeneration, prompts: int, limits: Limits) -> None:
         """Raises RequestError for what can be told without the model."""
@@ -90,6 +93,8 @@ class LlamaShape:
             yield self._chunk(turn, "", [], prompt_progress=turn.progress(event))
         if said or placed:
             yield self._chunk(turn, said, placed)
+        elif turn.draft and self._partial:
+            yield self._chunk(turn, "", [], draft=turn.draft)
         if isinstance(event, Finished):
             yield self._select(self._whole(turn, content=""))
 
@@ -193,6 +198,7 @@ class InfillShape(LlamaShape):
     def __init__(self, body: InfillRequest, limits: Limits, _: str) -> None:
         super().__init__(body, 1, limits)
         self._request = body
+        self._partial = bool(body.partial)
 
     def plan(self, service: "Service") -> Sequence[Job]:
         """The hole, `n_cmpl` times."""
@@ -203,15 +209,18 @@ class InfillShape(LlamaShape):
                 usual.prefix_tokens if body.prefix_tokens is None else body.prefix_tokens,
                 usual.suffix_tokens if body.suffix_tokens is None else body.suffix_tokens,
             )
-        hole = Hole(
-            prefix=body.input_prefix,
-            suffix=body.input_suffix,
-            typed=body.prompt or "",
+        from paceline.daemon.service import Wish
+
+        wish = Wish(
+            stop_at=body.stop_at or ("line" if body.single_line else ""),
+            max_lines=body.max_lines or MAX_LINES,
+            n_indent=body.n_indent or 0,
+            anchor=body.anchor,
+            place=Repository(body.repository or "", body.filename or ""),
             extra=tuple(Attachment(each.filename, each.text) for each in body.input_extra or ()),
             budget=budget,
-            single_line=bool(body.single_line),
-            n_indent=body.n_indent or 0,
         )
+        hole = Hole(body.input_prefix, body.input_suffix, wish, body.prompt or "")
         default = service.n_ctx if self._endless else usual.max_tokens
         self.prepare(service, "completion")
         jobs = []

@@ -238,7 +238,13 @@ class InfillRequest(LlamaGeneration, frozen=True, kw_only=True):
     input_suffix: str
     input_extra: list[ExtraFile] | None = None
     prompt: str | None = None  # what is typed of the line, behind the prefix
-    single_line: bool | None = None
+    anchor: Natural | None = None  # so many characters before the cursor come last in the prompt; null: its line's
+    filename: str | None = None  # the document's, within its repository; shown where other files are
+    repository: str | None = None  # its name
+    single_line: bool | None = None  # as stop_at "line"
+    stop_at: Literal["", "line", "block"] | None = None  # the end of the line, or of the block around the cursor
+    max_lines: Count | None = None  # of a block
+    partial: bool | None = None  # a stream's events tell as `draft` what comes, before it is trimmed
     prefix_tokens: Count | None = None  # how much the model is shown before the typed line
     suffix_tokens: Natural | None = None  # and behind the cursor
 

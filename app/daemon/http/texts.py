@@ -10,11 +10,9 @@ from paceline.daemon.http.logprobs import Placed, Trail
 from paceline.daemon.http.run import Job, Sink
 from paceline.engine.sequence import Chosen, Delta, Event, Finished
 from paceline.errors import ModelError
-from paceline.prompts.context import Attachment
-from paceline.prompts.fim import Budget
 
 if TYPE_CHECKING:
-    from paceline.daemon.service import Infill, Overrides, Service
+    from paceline.daemon.service import Infill, Overrides, Service, Wish
     from paceline.engine.stream import Stream
 
 
@@ -24,11 +22,8 @@ class Hole:
 
     prefix: str
     suffix: str
+    wish: "Wish | None" = None
     typed: str = ""
-    extra: Sequence[Attachment] = ()
-    budget: Budget | None = None
-    single_line: bool = False
-    n_indent: int = 0
 
 
 class TextTurn(Choice):
@@ -41,32 +36,50 @@ class TextTurn(Choice):
         self._trail = trail
         self._muted = muted
         self._length = 0
+        self.draft = ""  # what the last event added to the untrimmed text behind the cursor of a hole
 
     def delta(self, event: Event) -> tuple[str, list[Placed]]:
         """The text and the tokens that the event adds. What fills a hole is trimmed as a whole, so it comes last."""
         self.take(event)
-        said, placed = "", list[Placed]()
+        said, placed, self.draft = "", list[Placed](), ""
         if self._muted:
             return said, placed
         if isinstance(event, Chosen) and self._trail is not None:
             self._trail.add(event)
         elif isinstance(event, Delta):
+            if self.infill is None:
+                said = event.text
+            else:
+                self.draft = event.text[max(0, self.infill.n_forced - self._length) :]
             self._length += len(event.text)
-            said = event.text if self.infill is None else ""
         elif isinstance(event, Finished) and self.infill is not None:
             said = self.content
         if self._trail is not None:
-            over = self.finished is not None and self.finished.reason != "stop"
-            placed = self._trail.up_to(2**63 if over else self._length)
+            placed = self._placed(self._trail)
         self.told += placed
         return said, placed
+
+    def _placed(self, trail: Trail) -> list[Placed]:
+        """The tokens that can be told now. Those of a hole are the ones that begin in the text that is kept; where
+        none does, the one that it is the end of.
+        """
+        if self.infill is not None:
+            if self.finished is None:
+                return []
+            begin, end = self.infill.kept(self.text, self.content)
+            found = [each for each in trail.up_to(end) if end > begin]
+            return [each for each in found if each.offset >= begin] or found[-1:]
+        over = self.finished is not None and self.finished.reason != "stop"
+        return trail.up_to(2**63 if over else self._length)
 
     @property
     def content(self) -> str:
         """The text, trimmed where it fills a hole."""
         if self._muted:
             return ""
-        return self.text if self.infill is None else self.infill.finish(self.text)
+        if self.infill is None:
+            return self.text
+        return self.infill.finish(self.text, unfinished=self.finished is not None and self.finished.reason == "length")
 
     @property
     def shown(self) -> int:
@@ -88,15 +101,7 @@ def infill_job(turn: TextTurn, hole: Hole, asked: "Overrides", after: int | None
 
     def submit(service: "Service", sink: Sink) -> "Stream":
         try:
-            turn.infill = service.prepare_infill(
-                hole.prefix,
-                hole.suffix,
-                typed=hole.typed,
-                extra=hole.extra,
-                budget=hole.budget,
-                single_line=hole.single_line,
-                n_indent=hole.n_indent,
-            )
+            turn.infill = service.prepare_infill(hole.prefix, hole.suffix, hole.wish, typed=hole.typed)
         except ModelError as error:  # it is loaded, and cannot do this
             raise refused(error, 400, UNSUPPORTED) from error
         return service.start_infill(turn.infill, asked, sink)

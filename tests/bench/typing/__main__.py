@@ -63,8 +63,8 @@ def main() -> None:
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--target", type=Path, required=True, help="the model that completes")
-    parser.add_argument("--keys", type=int, default=900)
-    parser.add_argument("--lines", type=int, default=8, help="of each part that is typed")
+    parser.add_argument("--keys", type=int, default=1200)
+    parser.add_argument("--lines", type=int, default=3, help="of each part that is typed")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--peer", type=Path, help="path of llama-server")
     parser.add_argument("--sample", type=int, default=40, help="keys that the peer is asked for")
@@ -83,15 +83,12 @@ def home(folder: Path, chosen: argparse.Namespace) -> None:
 
 def documents(chosen: argparse.Namespace) -> list[tuple[str, str, list[keyboard.Key]]]:
     """(name, text without what will be typed, keys), until there are enough keys."""
-    choice, found, total = random.Random(chosen.seed), [], 0
+    choice, found = random.Random(chosen.seed), []
     for name in FILES:
         text = (Path(os.__file__).parent / name).read_text()
         places = keyboard.parts(text, choice, 3, chosen.lines)
-        strokes = list(keyboard.typed(text, places, choice))[: chosen.keys - total]
+        strokes = list(keyboard.typed(text, places, choice))[: chosen.keys // len(FILES)]
         found.append((name, keyboard.without(text, places)[0], strokes))
-        total += len(strokes)
-        if total >= chosen.keys:
-            break
     return found
 
 
@@ -103,6 +100,8 @@ async def replay(chosen: argparse.Namespace) -> Figures:
     from paceline.daemon.runtime import Runtime
     from paceline.lsp.completing import Engine
     from paceline.lsp.context.gather import Context
+    from paceline.lsp.figures import Figures as Counts
+    from paceline.lsp.figures_store import Store
     from paceline.lsp.session import Session
     from paceline.lsp.telling import Telling
 
@@ -111,7 +110,8 @@ async def replay(chosen: argparse.Namespace) -> Figures:
     async with connect(config) as client:
         recorder = Recorder(client, figures)
         telling = Telling(lambda kind, text: print(text, file=sys.stderr))
-        session = Session(config, Engine(recorder), Context(), telling, print)
+        counts = Counts(Store(paths.state_dir() / "figures"), lambda uri: None)
+        session = Session(config, Engine(recorder), Context(), telling, counts, print)
         await warm_up(session)
         for name, text, strokes in documents(chosen):
             await one(session, name, text, strokes, figures)
@@ -211,7 +211,7 @@ def report(chosen: argparse.Namespace, figures: Figures) -> dict:
     decided = sum(count for name, count in figures.sources.items() if name != "superseded")
     return {
         "model": chosen.target.stem,
-        "keys": chosen.keys,
+        "keys": sum(figures.sources.values()),
         "sources": dict(figures.sources),
         "answered_without_decode": round(free / max(1, answered), 3),
         "decided_without_decode": round(1 - len(figures.read) / max(1, decided), 3),

@@ -3,9 +3,11 @@
 import pytest
 
 from paceline.daemon.http.llamacpp import selected
+from paceline.daemon.service import Wish
 from paceline.engine.sequence import Delta
 from paceline.prompts.context import Attachment
 from paceline.prompts.fim import Budget
+from paceline.prompts.repository import Repository
 from support.asgi_client import Api
 from support.fake_service import BOS, END, FakeService, saying
 
@@ -194,8 +196,7 @@ def test_llama_vim_gets_what_it_asks_for():
     }
     prefix, suffix, how = service.holes[0]
     assert (prefix, how["typed"], suffix) == ("def f():\n", "    ret", "\nprint(f())\n")
-    assert list(how["extra"]) == [Attachment("other.py", "x = 1\n")]
-    assert (how["n_indent"], how["single_line"], how["budget"]) == (4, False, None)
+    assert how["wish"] == Wish(extra=(Attachment("other.py", "x = 1\n"),), n_indent=4)
     asked = service.asked[0]
     assert (asked.prompt_seconds, asked.predict_seconds, asked.max_tokens) == (0.5, 1.0, 128)
     assert asked.priority == "completion"
@@ -225,8 +226,37 @@ def test_an_infilled_text_is_trimmed_before_it_is_told():
 def test_the_budget_of_an_infill_may_be_chosen():
     api, _ = infill(prefix_tokens=100)
     usual = api.service.config.complete
-    assert api.service.holes[0][2]["budget"] == Budget(100, usual.suffix_tokens)
+    assert api.service.holes[0][2]["wish"].budget == Budget(100, usual.suffix_tokens)
     assert api.service.asked[0].max_tokens == usual.max_tokens
+
+
+def test_an_infill_says_where_it_may_end_and_where_the_document_belongs():
+    api, _ = infill(stop_at="block", max_lines=7, anchor=12, filename="src/a.py", repository="ring")
+    wish = api.service.holes[0][2]["wish"]
+    assert (wish.stop_at, wish.max_lines, wish.anchor) == ("block", 7, 12)
+    assert wish.place == Repository("ring", "src/a.py")
+
+
+def test_a_single_line_is_a_stop_at_the_line():
+    api, _ = infill(single_line=True)
+    assert api.service.holes[0][2]["wish"].stop_at == "line"
+
+
+def test_what_fills_a_hole_is_told_as_it_comes_where_that_is_wanted():
+    service = FakeService(saying(" re", "turn", " 1  "))
+    service.n_forced = 5
+    _, reply = infill(service, stream=True, partial=True)
+    drafts = [each["draft"] for each in reply.events if "draft" in each]
+    assert "".join(drafts) == "rn 1  "
+    assert "".join(each["content"] for each in reply.events) == "rn 1"
+
+
+def test_only_tokens_of_what_is_kept_are_told():
+    service = FakeService(saying("ret", "urn 1  ", logprobs=True))
+    service.n_forced = 3
+    _, reply = infill(service, n_probs=1)
+    told = [each["token"] for each in reply.json()["completion_probabilities"]]
+    assert "".join(told) == "urn 1"
 
 
 @pytest.mark.parametrize(

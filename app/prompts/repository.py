@@ -1,0 +1,63 @@
+"""Other files before the document, as models that know whole repositories were trained to see them.
+
+    <repo_name>NAME
+    <file_sep>path of another file
+    its text
+    <file_sep>path of the document
+    <fim_prefix>…
+
+(Qwen2.5-Coder Technical Report, arXiv:2409.12186, section 3.2.2; StarCoder 2 has the same tokens.)
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from paceline.prompts.context import Attachment
+from paceline.prompts.tokenizer import FimMarkers
+from paceline.text import replace_surrogates
+
+MAX_NAME = 256  # characters of a name that are shown
+
+
+@dataclass(frozen=True)
+class Repository:
+    """What the model is told about where a document belongs; "" for what is not known."""
+
+    name: str = ""
+    path: str = ""  # the document's, within it
+
+
+UNNAMED = Repository()
+
+
+def shown_before(
+    others: Sequence[Attachment],
+    place: Repository,
+    fim: FimMarkers,
+    encode: Callable[[str], list[int]],
+    budget: int,
+) -> list[int]:
+    """Tokens that show other files, of which the last ones matter most, within a budget; none where there are none.
+
+    Without a token that separates files, a line of text introduces each.
+    """
+    shown: list[int] = []
+    for other in reversed(others):
+        name, text = _name(other.name), replace_surrogates(other.text)
+        if fim.separator is not None:
+            block = [fim.separator, *encode(f"{name}\n{text}\n")]
+        else:
+            block = encode(f"\n\n--- {name} ---\n\n{text}\n")
+        if len(shown) + len(block) > budget:
+            break
+        shown = block + shown
+    if shown and fim.separator is not None:
+        shown += [fim.separator, *encode(f"{_name(place.path)}\n")]
+        if fim.repository is not None and place.name:
+            shown = [fim.repository, *encode(f"{_name(place.name)}\n"), *shown]
+    return shown
+
+
+def _name(name: str) -> str:
+    """On one line."""
+    return " ".join(replace_surrogates(name)[:MAX_NAME].split())

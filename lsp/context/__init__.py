@@ -1,0 +1,1 @@
+"""What else than the text around the cursor the model is shown: parts of other files, within a budget."""

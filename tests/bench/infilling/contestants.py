@@ -1,0 +1,126 @@
+"""Who fills holes: Paceline, as its language server asks it, and llama.cpp's server through /infill."""
+
+import json
+import socket
+import subprocess
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
+
+from bench.infilling.holes import Hole
+from paceline.config import Config, EditorConfig
+from paceline.daemon import assembly
+from paceline.daemon.service import Overrides, Service, Wish, gather
+from paceline.lsp.anchor import Budget, choose
+from paceline.lsp.place import Place
+from paceline.prompts.repository import Repository
+from paceline.prompts.shape import shape
+from paceline.prompts.trim import trim
+
+LINE_TOKENS = 64
+WINDOW = Budget(20_000, 5_000)  # characters; all of a HumanEval solution
+PATIENCE = 120.0  # seconds for a server to load its model
+
+
+class Filler(Protocol):
+    """What fills holes."""
+
+    def fill(self, hole: Hole, *, several: bool) -> str:
+        """What to insert; several: lines."""
+        ...
+
+
+class Ours:
+    """The service, asked in the way of the language server."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._settings = EditorConfig()
+
+    def fill(self, hole: Hole, *, several: bool) -> str:
+        """As the language server does it, which tells by itself whether one line is wanted or several may be."""
+        window = choose(Place("file:///hole.py", "python", 1, hole.before, hole.after, hole.path), WINDOW)
+        typed = hole.before[window.anchor :]
+        block = several and shape(hole.before, hole.after, "python") == "block"
+        wish = Wish(
+            stop_at="block" if block else "line",
+            anchor=len(typed),
+            place=Repository("", hole.path),
+        )
+        most = self._settings.max_tokens
+        asked = Overrides(max_tokens=most if block else min(most, LINE_TOKENS), temperature=0.0)
+        infill = self._service.prepare_infill(window.prefix + typed, window.suffix, wish)
+        text, end = gather(self._service.start_infill(infill, asked))
+        return trim(hole.before, hole.after, infill.finish(text, unfinished=end.reason == "length"))
+
+
+@contextmanager
+def ours(target: Path, config: Config) -> Iterator[Ours]:
+    """Paceline's engine in this process."""
+    service = Service(assembly.load(assembly.inspect(target, None, config), print), config, target.stem)
+    try:
+        yield Ours(service)
+    finally:
+        service.close()
+
+
+class Theirs:
+    """llama.cpp's server: what it answers is inserted as it is, up to the line's end where one line is wanted."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+
+    def fill(self, hole: Hole, *, several: bool) -> str:
+        """POST /infill as llama.vim does: with the typed part of the line as its prompt, and an end at the first line
+        that is indented less.
+        """
+        start = hole.before.rfind("\n") + 1
+        typed = hole.before[start:]
+        body = {
+            "input_prefix": hole.before[:start],
+            "prompt": typed,
+            "input_suffix": hole.after,
+            "temperature": 0.0,
+            "n_predict": EditorConfig().max_tokens if several else LINE_TOKENS,
+            "n_indent": len(typed) - len(typed.lstrip()) if several else 0,
+            "cache_prompt": True,
+        }
+        request = urllib.request.Request(f"{self._address}/infill", json.dumps(body).encode())
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+            text = str(json.load(answer)["content"])
+        return text if several else first_filled(text)
+
+
+def first_filled(text: str) -> str:
+    """The first line of an answer; where that is blank, the first one with text."""
+    return next((line for line in text.split("\n") if line.strip()), "")
+
+
+@contextmanager
+def theirs(server: Path, target: Path, threads: int, context: int) -> Iterator[Theirs]:
+    """llama.cpp's server, while it runs."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [str(server), "-m", str(target), "--port", str(port), "-t", str(threads), "-c", str(context)]
+    process = subprocess.Popen([*command, "--no-webui"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        address = f"http://127.0.0.1:{port}"
+        _wait(address, process)
+        yield Theirs(address)
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _wait(address: str, process: "subprocess.Popen[bytes]") -> None:
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until and process.poll() is None:
+        try:
+            with urllib.request.urlopen(f"{address}/health", timeout=5):
+                return
+        except OSError:
+            time.sleep(0.2)
+    raise SystemExit("the server does not answer")

@@ -1,0 +1,106 @@
+"""`paceline stats`: figures of the days that are asked for, for people and for programs."""
+
+import json
+from datetime import date, timedelta
+
+import pytest
+
+from paceline.lsp.figures_store import Store, default_path
+from support.home import Home
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch, capsys):
+    return Home(tmp_path, monkeypatch, capsys)
+
+
+def put(days_ago: int = 0, language: str = "python", **counts: int) -> None:
+    day = (date.today() - timedelta(days=days_ago)).isoformat()
+    assert Store(default_path()).add({(day, language, what.replace("_", " ")): n for what, n in counts.items()})
+
+
+def whole(home: Home, *words: str) -> dict:
+    ended = home.run("stats", "--json", *words)
+    assert ended.code == 0 and ended.err == ""
+    return json.loads(ended.out)
+
+
+def test_before_anything_was_shown_there_is_nothing(home):
+    told = home.run("stats")
+    assert told.code == 0 and told.out.startswith("no suggestions since ")
+    assert whole(home)["all"]["shown"] == 0
+    assert not default_path().exists()
+
+
+def test_a_person_sees_a_row_for_each_language_and_one_for_all(home):
+    put(shown=200, accepted=50, whole=40, line=5, word=10, characters=2000)
+    put(language="rust", shown=10, accepted=1, whole=1)
+    lines = home.run("stats").out.splitlines()
+    assert lines[1].split() == ["language", "shown", "accepted", "whole", "line", "word", "characters", "kept", "30",
+                                "s", "kept", "5", "min"]  # fmt: skip
+    assert [line.split()[:5] for line in lines[2:5]] == [
+        ["python", "200", "50", "(25", "%)"],
+        ["rust", "10", "1", "(10", "%)"],
+        ["all", "210", "51", "(24", "%)"],
+    ]
+
+
+def test_how_much_stayed_is_a_share_of_the_characters_that_were_looked_at(home):
+    put(shown=2, accepted=2, after_30=100, kept_30=90, after_300=50, kept_300=20)
+    assert home.run("stats").out.splitlines()[2].split()[-4:] == ["90", "%", "40", "%"]
+    assert whole(home)["languages"]["python"]["kept"] == {"30": 0.9, "300": 0.4}
+
+
+def test_what_nobody_looked_at_has_no_share(home):
+    put(shown=2)
+    assert home.run("stats").out.splitlines()[2].split()[-1] == "-"
+    assert whole(home)["all"]["kept"] == {"30": None, "300": None}
+
+
+def test_answers_latencies_prefetches_and_silences_are_told(home):
+    put(shown=1, from_cache=60, from_engine=40, latency_50=50, latency_600=50, prefetched=10, from_prefetch=4,
+        silent_unsure=3, silent_deleted=1)  # fmt: skip
+    told = home.run("stats").out
+    assert "answers     104: cache 58 %, prefetch 4 %, engine 38 %" in told
+    assert "half of them within about 50 ms, nine of ten within about 560 ms" in told
+    assert "10 computed, 4 used" in told
+    assert "silent      4 times: the model is not sure enough 75 %, a character has just been deleted 25 %" in told
+    data = whole(home)
+    assert data["answers"] == {"cache": 60, "prefetch": 4, "flight": 0, "engine": 40}
+    assert data["prefetch"] == {"computed": 10, "used": 4}
+    assert data["silent"] == {"unsure": 3, "deleted": 1}
+    assert data["latency_ms"]["median"] == 50 and 400 < data["latency_ms"]["p90"] < 600
+
+
+def test_days_count_back_from_today(home):
+    put(0, shown=1)
+    put(1, shown=10)
+    put(40, shown=100)
+    assert whole(home, "--days", "1")["all"]["shown"] == 1
+    assert whole(home, "--days", "2")["all"]["shown"] == 11
+    assert whole(home)["all"]["shown"] == 11
+    data = whole(home, "--days", "365")
+    assert data["all"]["shown"] == 111 and data["days"] == 365
+    assert data["since"] == (date.today() - timedelta(days=364)).isoformat()
+
+
+def test_no_days_are_a_wrong_number(home):
+    assert home.run("stats", "--days", "0").code == 2
+
+
+def test_a_reset_removes_everything(home):
+    put(shown=1)
+    put(100, shown=1)
+    assert home.run("stats", "--reset").out == "all figures are removed\n"
+    assert whole(home, "--days", "365")["all"]["shown"] == 0
+
+
+def test_figures_that_cannot_be_removed_are_an_error_with_a_next_step(home):
+    default_path().mkdir(parents=True)
+    assert home.run("stats", "--reset").failed(8)
+
+
+def test_a_damaged_file_is_no_error(home):
+    default_path().parent.mkdir(parents=True)
+    default_path().write_bytes(b"no database" * 200)
+    assert home.run("stats").code == 0

@@ -1,0 +1,143 @@
+"""What Git says, and that asking it does no harm."""
+
+import os
+import shutil
+import subprocess
+
+import pytest
+
+from paceline.lsp.context import git, ignoring
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="there is no Git")
+
+
+@pytest.fixture
+def repository(tmp_path, monkeypatch):
+    """A repository with two committed files and a person who has no settings of their own."""
+    for key in [each for each in os.environ if each.startswith("GIT_")]:
+        monkeypatch.delenv(key)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    root = tmp_path / "project"
+    (root / "sub").mkdir(parents=True)
+    (root / "a.py").write_text("one = 1\ntwo = 2\nthree = 3\n")
+    (root / "sub" / "naïve file.py").write_text("x = 1\n")
+    run(root, "init", "-q")
+    run(root, "add", ".")
+    run(root, "-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-qm", "first")
+    ignoring.repository.cache_clear()
+    git.repository_name.cache_clear()
+    return root
+
+
+def run(root, *words):
+    subprocess.run(["git", *words], cwd=root, check=True, capture_output=True)
+
+
+def test_staged_and_unstaged_changes_are_told_by_file(repository):
+    (repository / "a.py").write_text("one = 1\ntwo = 22\nthree = 3\n")
+    (repository / "sub" / "naïve file.py").write_text("x = 2\n")
+    run(repository, "add", "a.py")
+    assert dict(git.changes(str(repository))) == {
+        "a.py": "@@ -1,3 +1,3 @@\n one = 1\n-two = 2\n+two = 22\n three = 3\n",
+        "sub/naïve file.py": "@@ -1 +1 @@\n-x = 1\n+x = 2\n",
+    }
+
+
+def test_a_part_of_a_repository_is_told_of_its_own_files_by_its_own_names(repository):
+    (repository / "a.py").write_text("")
+    (repository / "sub" / "naïve file.py").write_text("x = 2\n")
+    assert [name for name, _ in git.changes(str(repository / "sub"))] == ["naïve file.py"]
+
+
+def test_lines_that_look_like_heads_of_a_diff_are_text(repository):
+    (repository / "a.py").write_text("++ b/other.py\ndiff --git a/x b/x\n@@ -1 +1 @@\n")
+    assert [name for name, _ in git.changes(str(repository))] == ["a.py"]
+
+
+def test_nothing_that_a_repository_configures_is_run(repository, tmp_path):
+    program = tmp_path / "program"
+    program.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\ncat\n")
+    program.chmod(0o755)
+    (repository / ".gitattributes").write_text("*.py diff=odd\n")
+    (repository / "a.py").write_text("one = 11\n")
+    for key in ("diff.external", "diff.odd.command", "diff.odd.textconv", "core.fsmonitor", "core.pager"):
+        run(repository, "config", key, str(program))
+    (tmp_path / "ran").unlink(missing_ok=True)  # the configuring itself asks the monitor
+    assert [name for name, _ in git.changes(str(repository))] == ["a.py"]
+    assert not (tmp_path / "ran").exists()
+    (repository / ".gitattributes").write_text("*.py filter=odd\n")
+    run(repository, "config", "filter.odd.clean", str(program))
+    (tmp_path / "ran").unlink(missing_ok=True)
+    git.changes(str(repository))
+    assert not (tmp_path / "ran").exists()
+
+
+def test_asking_writes_nothing(repository):
+    index = repository / ".git" / "index"
+    before = index.stat().st_mtime_ns, sorted((repository / ".git").iterdir())
+    os.utime(repository / "a.py", (1000, 1000))  # which makes `git diff` want to refresh the index
+    assert git.changes(str(repository)) == ()
+    assert (index.stat().st_mtime_ns, sorted((repository / ".git").iterdir())) == before
+
+
+def test_a_repository_without_a_commit_a_plain_folder_and_no_folder_have_no_changes(tmp_path):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "fresh").mkdir()
+    run(tmp_path / "fresh", "init", "-q")
+    for name in ("empty", "fresh", "missing"):
+        assert git.changes(str(tmp_path / name)) == ()
+
+
+def test_a_git_that_hangs_is_given_up(repository, tmp_path, monkeypatch):
+    (tmp_path / "bin").mkdir()
+    hanging = tmp_path / "bin" / "git"
+    hanging.write_text("#!/bin/sh\necho 'diff --git a/x b/x'\nexec sleep 60\n")
+    hanging.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setattr(git, "SECONDS", 0.2)
+    assert git.changes(str(repository)) == ()
+
+
+def test_a_machine_without_git_has_no_changes(repository, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert git.changes(str(repository)) == ()
+
+
+def test_a_long_diff_is_cut_at_a_line(repository, monkeypatch):
+    (repository / "a.py").write_text("".join(f"line {number}\n" for number in range(1000)))
+    whole = dict(git.changes(str(repository)))["a.py"]
+    monkeypatch.setattr(git, "LARGEST", 2000)
+    cut = dict(git.changes(str(repository)))["a.py"]
+    assert whole.startswith(cut)
+    assert cut.endswith("\n")
+    assert len(cut) < 2000 < len(whole)
+
+
+def test_a_further_working_tree_belongs_to_its_repository(repository, tmp_path):
+    run(repository, "remote", "add", "origin", "https://me:pass@example.org/team/bicycle.git")
+    run(repository, "worktree", "add", "-q", str(tmp_path / "other"))
+    (tmp_path / "other" / "a.py").write_text("")
+    assert [name for name, _ in git.changes(str(tmp_path / "other"))] == ["a.py"]
+    assert git.repository_name(str(tmp_path / "other")) == "bicycle"
+
+
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("https://example.org/team/bicycle.git", "bicycle"),
+        ("git@example.org:bicycle.git", "bicycle"),
+        ("/srv/git/bicycle/", "bicycle"),
+        ("C:\\git\\bicycle", "bicycle"),
+    ],
+)
+def test_a_repository_is_called_as_its_remote(repository, url, name):
+    run(repository, "remote", "add", "upstream", "https://example.org/else")
+    run(repository, "remote", "add", "origin", url)
+    assert git.repository_name(str(repository / "sub")) == name
+
+
+def test_without_a_remote_the_folder_gives_the_name(repository, tmp_path):
+    assert git.repository_name(str(repository / "sub")) == "project"
+    (tmp_path / "plain").mkdir()
+    assert git.repository_name(str(tmp_path / "plain")) == "plain"
+    assert git.repository_name("") == ""

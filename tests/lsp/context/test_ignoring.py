@@ -1,0 +1,143 @@
+"""The rules of .gitignore, .git/info/exclude, .pacelineignore and the settings."""
+
+import os
+import shutil
+import subprocess
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from paceline.lsp.context.ignoring import Rules
+
+
+def write(root, texts):
+    for name, text in texts.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def ignored(root, path, extra=()):
+    return Rules(str(root), extra).ignored(path)
+
+
+def test_patterns_count_in_their_folder_and_below(tmp_path):
+    write(tmp_path, {".gitignore": "*.log\n/build/\n", "sub/.gitignore": "local.py\n"})
+    assert ignored(tmp_path, "a.log")
+    assert ignored(tmp_path, "sub/deep/a.log")
+    assert ignored(tmp_path, "build/a/b.py")
+    assert not ignored(tmp_path, "sub/build/b.py")
+    assert ignored(tmp_path, "sub/deep/local.py")
+    assert not ignored(tmp_path, "local.py")
+
+
+def test_a_nearer_file_takes_back_what_a_farther_one_says(tmp_path):
+    write(tmp_path, {".gitignore": "*.log\n!keep.log\n", "sub/.gitignore": "!*.log\n"})
+    assert not ignored(tmp_path, "keep.log")
+    assert not ignored(tmp_path, "sub/a.log")
+    assert ignored(tmp_path, "other/a.log")
+
+
+def test_nothing_comes_back_out_of_an_ignored_folder(tmp_path):
+    write(tmp_path, {".gitignore": "out/\n!out/keep.py\n", "out/.gitignore": "!*\n"})
+    assert ignored(tmp_path, "out/keep.py")
+
+
+def test_what_is_in_a_folder_is_ignored_and_one_file_of_it_comes_back(tmp_path):
+    write(tmp_path, {".gitignore": "out/**\n!out/keep.py\n"})
+    assert ignored(tmp_path, "out/a.py")
+    assert not ignored(tmp_path, "out/keep.py")
+
+
+def test_rules_of_the_repository_count_in_a_workspace_that_is_a_part_of_it(tmp_path):
+    (tmp_path / ".git" / "info").mkdir(parents=True)
+    write(tmp_path, {".gitignore": "/part/gen/\n", ".git/info/exclude": "private.py\n", "part/a.py": ""})
+    assert ignored(tmp_path / "part", "gen/x.py")
+    assert ignored(tmp_path / "part", "private.py")
+    assert not ignored(tmp_path / "part", "a.py")
+
+
+def test_rules_for_us_keep_a_file_from_completions_too_and_those_of_git_do_not(tmp_path):
+    write(tmp_path, {".gitignore": "a.py\n", ".pacelineignore": "b.py\nsub/*\n!sub/c.py\n"})
+    rules = Rules(str(tmp_path), ("d.py",))
+    assert [name for name in ("a.py", "b.py", "sub/c.py", "sub/x.py", "d.py") if rules.excluded(name)] == [
+        "b.py",
+        "sub/x.py",
+        "d.py",
+    ]
+    assert rules.ignored("a.py")
+    assert rules.ignored("b.py")
+
+
+def test_a_secret_file_is_excluded_whatever_the_rules_say(tmp_path):
+    write(tmp_path, {".gitignore": "!.env\n", ".pacelineignore": "!.env\n"})
+    assert Rules(str(tmp_path)).excluded("sub/.env")
+
+
+def test_rules_are_read_again_when_they_change(tmp_path):
+    write(tmp_path, {".gitignore": "a.py\n"})
+    rules = Rules(str(tmp_path))
+    assert rules.ignored("a.py")
+    write(tmp_path, {".gitignore": "another.py\n"})
+    assert not rules.ignored("a.py")
+    (tmp_path / ".gitignore").unlink()
+    assert not rules.ignored("another.py")
+
+
+def test_a_pattern_that_is_none_spoils_no_other(tmp_path):
+    write(tmp_path, {".gitignore": "!\n/\n[z-a]\n\\\na.py\n"})
+    assert ignored(tmp_path, "a.py")
+    assert not ignored(tmp_path, "b.py")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes have names on Unix only")
+@pytest.mark.timeout(10)
+def test_rules_that_are_a_pipe_or_a_folder_are_none(tmp_path):
+    os.mkfifo(tmp_path / ".gitignore")
+    (tmp_path / ".pacelineignore").mkdir()
+    assert not ignored(tmp_path, "a.py")
+
+
+paths = st.builds(
+    lambda folders, name: "/".join([*folders, name]),
+    st.lists(st.sampled_from(["a", "b", "ab"]), max_size=2),
+    st.sampled_from(["a.py", "b.log", "c"]),
+)
+parts = st.sampled_from(["a", "b", "a*", "*.py", "*", "?b", "[ab]", "b.log"])
+starts = st.sampled_from(["", "/", "**/"])
+patterns = st.one_of(
+    st.builds(
+        lambda before, names, end: before + "/".join(names) + end,
+        starts,
+        st.lists(parts, min_size=1, max_size=3),
+        st.sampled_from(["", "/", "/**", "/**/", "/**/a.py"]),
+    ),
+    st.builds(  # of files alone: to take back a folder means a little more here than to Git
+        lambda before, folders, name: "!" + before + "/".join([*folders, name]),
+        starts,
+        st.lists(parts, max_size=2),
+        st.sampled_from(["*.py", "b.log", "c"]),
+    ),
+)
+rule_files = st.lists(patterns, max_size=4).map("\n".join)
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory):
+    """A repository with a folder a."""
+    root = tmp_path_factory.mktemp("tree")
+    subprocess.run(["git", "init", "-q"], cwd=root, check=True)
+    (root / "a").mkdir()
+    return root
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="there is no Git to compare with")
+@settings(max_examples=25, deadline=None)
+@given(st.fixed_dictionaries({"": rule_files, "a/": rule_files}), st.lists(paths, min_size=1, max_size=12))
+def test_the_verdict_is_gits(tree, rules, wanted):
+    write(tree, {f"{folder}.gitignore": text for folder, text in rules.items()})
+    command = ["git", "-c", "core.excludesFile=/dev/null", "check-ignore", "--no-index", "--stdin"]
+    asked = subprocess.run(command, cwd=tree, input="\n".join(wanted), capture_output=True, text=True, timeout=60)
+    ours = Rules(str(tree))
+    assert {path for path in wanted if ours.ignored(path)} == set(asked.stdout.split())

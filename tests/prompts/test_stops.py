@@ -1,0 +1,138 @@
+"""What ends a completion while it is generated."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from paceline.prompts.stops import IndentStop, Stop, around, block_end, within_indent
+
+
+def place(marked):
+    at = marked.index("|")
+    return around(marked[:at], marked[at + 1 :])
+
+
+def block(marked, text, **more):
+    """What of the text belongs to the block at the cursor."""
+    return text[: block_end(text, place(marked), **more)]
+
+
+ELSE = "if x:\n        y = 1\n    else:\n        y = 2"
+PROPERTY = "@property\n    def f(self):\n        pass"
+
+
+@pytest.mark.parametrize(
+    ("marked", "text", "expected"),
+    [
+        # an indented line: up to the first one that is indented less
+        (
+            "def f(x):\n    |\n",
+            "if x:\n        y()\n    return x\n\n\ndef g():",
+            "if x:\n        y()\n    return x\n\n",
+        ),
+        ("for a in b:\n    if a:\n        |\n", "c()\n    d()\n", "c()"),
+        ("for a in b:\n    if a:\n        |\n", "c()\n    else:\n        d()\n", "c()"),
+        # a typed statement: it and its body
+        ("def f(x):|\n", "\n    return x\n\ndef g():\n", "\n    return x\n"),
+        ("def f(|\n", "x):\n    return x\nf(1)\n", "x):\n    return x"),
+        ("    x = |\n", "1\n    y = 2\n", "1"),
+        ("x = |\n", "[\n    1,\n    2,\n]\ny = 3\n", "[\n    1,\n    2,\n]"),
+        ("if n |\nreturn 2\n", "== 1:\n    return 1\nreturn 3\n", "== 1:\n    return 1"),
+        ("if n |\n    return 2\n", "== 1:\n    return 2\n", "== 1:"),
+        # where the block goes on after the cursor: one statement, with what belongs to it
+        ("def f(x):\n    |\n    return y\n", "y = x\n    y += 1\n", "y = x"),
+        ("def f(x):\n    |\n    return y\n", "if x:\n        y = x\n    y += 1\n", "if x:\n        y = x"),
+        ("def f(x):\n    |\n    return y\n", "if x:\n        y = 1\n    else:\n        y = 2\n    z", ELSE),
+        ("def f(x):\n    |\n    return y\n", "y = g(\n        x,\n    )\n    z = y\n", "y = g(\n        x,\n    )"),
+        ("def f(x):\n    |\n        y = 1\n", "if x:\n        y = 1\n        z\n", "if x:"),
+        ("class A:\n    |\n    def g(self):\n", "@property\n    def f(self):\n        pass\n    x\n", PROPERTY),
+        ("if a:\n    |\nelse:\n    d()\n", "b()\n    c()\nelse:\n", "b()\n    c()"),
+        # brackets: what closes what stood open before the cursor is not wanted where it stands already
+        ("void f() {\n    |\n}\n", "a();\n    b();\n}\nvoid g() {\n", "a();\n    b();"),
+        ("void f() {\n    |\n", "a();\n}\nvoid g() {\n", "a();\n}"),
+        ("void f() {|\n", "\n    a();\n}\nvoid g() {\n", "\n    a();\n}"),
+        ("f(\n    |\n)\n", "a,\n    [\n        b\n    ],\n)\n", "a,\n    [\n        b\n    ],"),
+        # at the top, one definition after another would never end
+        ("import a\n\n|\n", "def f():\n    a()\n\n\ndef g():\n    b()\n", "def f():\n    a()\n\n"),
+        ("|\n", "import a\nimport b\n", "import a\nimport b\n"),
+    ],
+)
+def test_a_block_ends_with_its_indentation_or_its_bracket(marked, text, expected):
+    assert block(marked, text) == expected
+
+
+@pytest.mark.parametrize(
+    ("marked", "text", "expected"),
+    [
+        ("def f(x):\n    |\n    return x\n", "x += 1\n    return x\n    more()\n", "x += 1"),
+        ("a\n|\nb()\nc()\n", "x()\nb()\nc()\n", "x()"),
+        ("    |\n    b()\n", "b()\n    c()\n", ""),
+        ("if a {\n    |\n}\n", "b()\n}\n}\n", "b()"),
+        ("if a {\n    if b {\n        |\n}\n", "b()\n    }\n    c()", "b()\n    }\n    c()"),
+    ],
+)
+def test_the_next_line_of_the_document_ends_every_answer(marked, text, expected):
+    assert block(marked, text, stop_at="") == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a\na\na\nb", "a"),
+        ("a\nb\na\nb\na\nb\n", "a\nb"),
+        ("x\na\na\na\n", "x\na"),
+        ("a\na\nb\na\na\n", "a\na\nb\na\na\n"),
+        ("\n\n\n\n\na\n", "\n\n\n\n\na\n"),
+    ],
+)
+def test_going_round_in_circles_ends_every_answer(text, expected):
+    assert block("f(\n|\n", text, stop_at="") == expected
+
+
+def test_a_block_has_no_more_lines_than_are_wanted():
+    text = "".join(f"a{n}()\n    " for n in range(20))
+    assert block("if x:\n    |\n", text, max_lines=3).count("\n") == 2
+
+
+def test_nothing_but_newlines_is_not_waited_for():
+    assert block("    |\n", "\n" * 9) == ""
+    assert block("    |\n", " " * 300) == ""
+
+
+LINE = st.sampled_from(
+    ["a()", "    b()", "        c()", "", "}", "    }", "if x:", "for (;;) {", "f(", ")", "\tt", "else:", "@a"]
+)
+LINES = st.lists(LINE, max_size=9).map("\n".join)
+MARKED = st.sampled_from(
+    ["|\n", "if x:\n    |\n    a()\n", "f() {\n    |\n}\n", "x = |\ny\n", "if a:|\n", "\t|", "g(|", "|\n    b\n"]
+)
+
+
+@given(MARKED, LINES, LINES)
+def test_what_comes_later_never_changes_where_a_block_has_ended(marked, text, more):
+    end = block_end(text, place(marked))
+    if end is not None:
+        assert block_end(text + "\n" + more, place(marked)) == end
+
+
+@given(MARKED, LINES, st.integers(1, 7))
+def test_a_block_fed_in_pieces_ends_where_the_whole_text_does(marked, text, size):
+    stop, taken = Stop("", place(marked), "block"), ""
+    for at in range(0, len(text), size):
+        taken += text[at : at + size]
+        if stop.feed(text[at : at + size]):
+            assert taken[: block_end(taken, place(marked))] == text[: block_end(text, place(marked))]
+            return
+    assert block_end(text, place(marked)) is None
+
+
+@given(MARKED, LINES)
+def test_a_block_that_was_cut_is_not_cut_again(marked, text):
+    once = block(marked, text)
+    assert block(marked, once) == once
+
+
+def test_a_line_that_is_indented_less_than_is_wanted_ends_an_answer():
+    stop = IndentStop("    ", 4)
+    assert [stop.feed(piece) for piece in ("a", "\n    b\n", "\n  ", "c")] == [False, False, False, True]
+    assert within_indent("a\n    b\n\n  c\n", 4) == "a\n    b\n"
