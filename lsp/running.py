@@ -35,9 +35,10 @@ def _keep_quiet() -> None:
         record.msg = str(record.msg).partition("%")[0].strip()
         return True
 
-    for name in ("json_rpc", "language_server"):
-        logging.getLogger(f"pygls.protocol.{name}").addFilter(without_texts)
-    logging.getLogger("pygls.feature_manager").addFilter(without_texts)
+    for name in ("protocol.json_rpc", "protocol.language_server", "feature_manager"):
+        logger = logging.getLogger(f"pygls.{name}")
+        logger.setLevel(logging.ERROR)  # warnings are of cancellations that come too late, and the like
+        logger.addFilter(without_texts)
 
 
 def _behind(config: Config, *, explain: bool) -> "Callable[[Editor], tuple[Session, Edits]]":
