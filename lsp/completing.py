@@ -277,6 +277,7 @@ class Completer:
             priority="completion",
             supersedes=f"{self.name}/{place.uri}",
             stop_at="block" if block else "line",
+            max_lines=self.settings.max_lines,
             anchor=len(typed),
             filename=place.path,
             repository=self.surroundings.repository_name(place.root),

@@ -49,6 +49,23 @@ DEFAULTS = {
         "model": "auto",
         "latency_ms": 1500.0,
     },
+    "editor": {
+        "enabled": True,
+        "popup": "auto",
+        "disabled_languages": (),
+        "ignore": (),
+        "comments": False,
+        "multiline": True,
+        "max_lines": 12,
+        "max_tokens": 160,
+        "candidates": 3,
+        "latency_ms": 400.0,
+        "threshold": -2.0,
+        "max_file_kb": 2048,
+        "other_files": True,
+        "git_diff": True,
+        "prefetch": True,
+    },
 }
 KEYS = [f"{table}.{key}" for table, keys in DEFAULTS.items() for key in keys]
 

@@ -85,12 +85,12 @@ class Writer:
 def repetitions(place: Place, text: str) -> list[str]:
     """What a suggestion says though it stands behind the cursor."""
     rest, _, below = place.after.partition("\n")
-    following = next((line.strip() for line in below.split("\n") if line.strip()), "")
+    following = next((line.rstrip() for line in below.split("\n") if line.strip()), "")
     lines = text.split("\n")
     found = []
     if rest.strip() and text.endswith(rest.strip()) and len(rest.strip()) > 2:
         found.append(f"repeats the rest of the line: {text!r} before {rest!r}")
-    if len(lines) > 1 and len(following) > 3 and lines[-1].strip() == following:
+    if len(lines) > 1 and len(following.strip()) > 3 and lines[-1].rstrip() == following:
         found.append(f"repeats the next line: {text!r} before {following!r}")
     if not rest.strip() and text != text.rstrip():
         found.append(f"ends in blanks: {text!r}")

@@ -16,8 +16,8 @@ def test_nobody_waits_for_an_answer_that_comes_before_the_next_key():
 
 
 def test_who_types_fast_is_waited_for_a_little_longer_than_a_key_takes():
-    rhythm, last = typing(0.1)
-    assert 0.1 < rhythm.wait(last) <= LONGEST
+    rhythm, last = typing(0.06)
+    assert 0.06 < rhythm.wait(last) <= LONGEST
 
 
 def test_who_has_not_typed_for_a_while_is_not_kept_waiting():
