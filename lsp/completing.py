@@ -298,6 +298,8 @@ class Completer:
             return "superseded"
         except PacelineError as error:
             self.engine.failed(asyncio.get_running_loop().time())
+            for each in self.desks.values():  # it may have lost its cache with its life
+                each.windows.forget()
             self.telling.fail(error)
             return "engine"
         except asyncio.CancelledError:

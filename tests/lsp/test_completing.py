@@ -268,6 +268,30 @@ def test_an_engine_that_fails_is_told_once_and_left_alone_for_a_while():
     run(scenario)
 
 
+def test_after_a_failure_a_small_window_is_read_first_again():
+    async def scenario() -> None:
+        infiller = ScriptedInfiller()
+        typist = Typist(infiller)
+        typist.type("".join(f"value_{number} = {number}\n" for number in range(300)))
+        desk = typist.completer.desk(URI)
+        _, full = typist.completer.engine.budgets(0.4)
+        large = desk.windows.wanted(typist.place(), full, ())
+        assert large is not None
+        desk.windows.ended(large, read=True)
+        typist.type("x = ")
+        await typist.ask()
+        infiller.error = EngineError("it broke")
+        typist.type("y + ")
+        await typist.ask()
+        infiller.error = None
+        await typist.ask(asked=True)
+        before, _, after = infiller.completions
+        assert before.prefix.startswith(large.prefix)
+        assert len(after.prefix) < len(large.prefix)
+
+    run(scenario)
+
+
 def test_asking_by_hand_tries_a_failed_engine_again():
     async def scenario() -> None:
         infiller = ScriptedInfiller(error=EngineError("it broke"))
