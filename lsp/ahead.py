@@ -8,13 +8,12 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from paceline.client.events import Extra, Options
+from paceline.client.events import Extra
 from paceline.errors import PacelineError
 from paceline.lsp.anchor import Window
 from paceline.lsp.completing import Answer, Completer, Desk
-from paceline.lsp.context.gather import redacted
 from paceline.lsp.place import Place
-from paceline.prompts.lines import line_ending, line_starts
+from paceline.prompts.lines import last_line_start, line_ending
 
 CALM = 0.15  # seconds after an answer before the next is computed: whoever types against it is faster
 FRESH = 20.0  # seconds between two looks at a workspace's files
@@ -69,7 +68,7 @@ class Ahead:
 
     async def _read(self, desk: Desk, place: Place, work: _Work) -> None:
         completer, surroundings = self.completer, self.completer.surroundings
-        _, full = completer.engine.budgets(completer.settings.latency_ms / 1000)
+        _, full = completer.budgets
         extra: tuple[Extra, ...] = ()
         if completer.settings.other_files:
             await self._refreshed(place)
@@ -80,20 +79,9 @@ class Ahead:
             return
         read = False
         desk.windows.began(window)
-        options = Options(
-            warm=True,
-            priority="background",
-            anchor=0,
-            filename=place.path,
-            repository=surroundings.repository_name(place.root),
-            extra=extra,
-        )
-        prefix, suffix = redacted(window.prefix), redacted(window.suffix)
         try:
-            done = await completer.engine.infiller.complete(prefix, suffix, options, lambda _: None)
-            read = done.finish_reason not in ("cancelled", "superseded")
-            if read:
-                completer.engine.answered(done, window, "")
+            await completer.warm(place, window)
+            read = True
         finally:
             desk.windows.ended(window, read=read)
 
@@ -129,7 +117,7 @@ def likely(place: Place, text: str) -> Place:
     Who accepts its first line only, or types it, finds the rest of it among what is known.
     """
     before = place.before + text
-    line = before[next(reversed(line_starts(before)), 0) :]
+    line = before[last_line_start(before) :]
     indent = line[: len(line) - len(line.lstrip())]
     if line.rstrip().endswith(OPENERS):
         indent += "\t" if indent.startswith("\t") or "\n\t" in before[-4096:] else "    "

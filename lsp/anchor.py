@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from paceline.client.events import Extra
 from paceline.lsp.place import Place
 from paceline.lsp.suggestions import CLOSERS
-from paceline.prompts.lines import first_line, line_starts
+from paceline.prompts.lines import first_line, last_line_start, line_starts
 
 FAR = 600  # characters typed since the anchor, after which it is time for a new one
 TOO_FAR = 2400  # and after which the old one is of no use
@@ -77,7 +77,7 @@ def choose(place: Place, budget: Budget, last: Window | None = None) -> Window:
     """
     before = place.before
     near = max(0, len(before) - FAR)  # in a longer line the anchor stands within it
-    anchor = near + next(reversed(line_starts(before[near:])), 0)
+    anchor = near + last_line_start(before[near:])
     head = _head(before, anchor, budget.prefix, last)
     return Window(head, anchor, before[head:anchor], _suffix(place.after, budget.suffix))
 

@@ -209,22 +209,19 @@ class Completer:
         desk.deleted = deleted
         desk.rhythm.typed(asyncio.get_running_loop().time())
         if desk.flight is not None and not desk.flight.over and not desk.flight.serves(here()):
-            desk.newest += 1  # who waits for it waits in vain
-            self.drop(desk)
+            self._give_up(desk)
 
     def close(self, uri: str) -> None:
         """The document is closed."""
         desk = self.desks.pop(uri, None)
         if desk is not None:
-            desk.newest += 1
-            self.drop(desk)
+            self._give_up(desk)
         self.suggestions.forget(uri)
 
     def reset(self) -> None:
         """Nothing that is known of the engine holds any more."""
         for desk in self.desks.values():
-            desk.newest += 1
-            self.drop(desk)
+            self._give_up(desk)
             desk.windows.forget()
         self.suggestions.clear()
         self.engine.renewed()
@@ -238,6 +235,11 @@ class Completer:
         if desk.flight is not None:
             desk.flight.cancel()
             desk.flight = None
+
+    def _give_up(self, desk: Desk) -> None:
+        """Who waits for what is computed for a document waits in vain."""
+        desk.newest += 1
+        self.drop(desk)
 
     def start(self, desk: Desk, place: Place) -> Flight:
         """Compute a completion for a place."""
@@ -255,23 +257,43 @@ class Completer:
     async def _infilled(self, place: Place, window: Window, notice: Notice, **changes: Any) -> Suggestion:  # noqa: ANN401
         typed = window.typed(place) or ""
         options = replace(self._options(place, window, typed), **changes)
+        done = await self._ask(window, typed, options, notice)
+        self.telling.mended()
+        found = made(place, trim(place.before, place.after, done.text), done.model, done.logprobs)
+        return replace(found, prefetched=options.priority == "prefetch")
+
+    async def warm(self, place: Place, window: Window) -> None:
+        """Have a window read, while nobody waits. Raises PacelineError, also where that was stopped."""
+        options = replace(self._about(place, window), warm=True, priority="background", anchor=0)
+        await self._ask(window, "", options, _silent)
+
+    async def _ask(self, window: Window, typed: str, options: Options, notice: Notice) -> Completion:
+        """The engine's answer, from which something is learned about it. Raises PacelineError."""
         prefix, suffix = redacted(window.prefix + typed), redacted(window.suffix)  # lengths stay as they are
         done = await self.engine.infiller.complete(prefix, suffix, options, notice)
         if done.finish_reason in ("cancelled", "superseded"):
             raise StoppedError("the completion was stopped")
         self.engine.answered(done, window, typed)
-        self.telling.mended()
-        found = made(place, trim(place.before, place.after, done.text), done.model, done.logprobs)
-        return replace(found, prefetched=options.priority == "prefetch")
+        return done
+
+    @property
+    def budgets(self) -> tuple[Budget, Budget]:
+        """Characters of a window that is read at once, and of a large one."""
+        return self.engine.budgets(self.settings.latency_ms / 1000)
 
     def window(self, desk: Desk, place: Place) -> Window:
         """What of the document the model is shown for this place."""
-        small, full = self.engine.budgets(self.settings.latency_ms / 1000)
-        return desk.windows.choose(place, small, full)
+        return desk.windows.choose(place, *self.budgets)
+
+    def _about(self, place: Place, window: Window) -> Options:
+        """What the model is shown besides the document's text."""
+        repository = self.surroundings.repository_name(place.root)
+        return Options(filename=place.path, repository=repository, extra=window.extra)
 
     def _options(self, place: Place, window: Window, typed: str) -> Options:
         block = self.settings.multiline and shape(place.before, place.after, place.language) == "block"
-        return Options(
+        return replace(
+            self._about(place, window),
             max_tokens=self.settings.max_tokens if block else min(self.settings.max_tokens, 64),
             temperature=0.0,
             priority="completion",
@@ -279,9 +301,6 @@ class Completer:
             stop_at="block" if block else "line",
             max_lines=self.settings.max_lines,
             anchor=len(typed),
-            filename=place.path,
-            repository=self.surroundings.repository_name(place.root),
-            extra=window.extra,
             logprobs=True,
             partial=True,
         )

@@ -17,6 +17,7 @@ from pygls.exceptions import JsonRpcException
 from paceline.client.events import End, Event, Loading, Message, Options, Text
 from paceline.client.events import Progress as Reading
 from paceline.errors import InputError, ModelError, PacelineError
+from paceline.lsp.commands import EDIT
 from paceline.lsp.documents import Document
 from paceline.lsp.hunks import Hunk, hunks
 from paceline.lsp.telling import Kind
@@ -24,7 +25,6 @@ from paceline.prompts import rewriting, rewritten
 from paceline.prompts.rewriting import Part, Question
 
 logger = logging.getLogger(__name__)
-COMMAND = "paceline.edit"
 TITLE = "Edit with Paceline"
 LONGEST = 60  # characters of an instruction in a title
 LARGEST = 24_000  # characters of a selection; more are not rewritten in a time that anybody waits
@@ -138,7 +138,7 @@ class Edits:
             return []
         wish = _task(document, Wanted(document.uri, chosen, None, ""), "").wish
         title = f"{TITLE}: {_shortened(wish)}" if wish else f"{TITLE}…"
-        command = types.Command(title, COMMAND, arguments=[params.text_document.uri, _plain(chosen), document.version])
+        command = types.Command(title, EDIT, arguments=[params.text_document.uri, _plain(chosen), document.version])
         text = self.editor.capabilities.text_document
         support = text.code_action if text is not None else None
         if support is None or support.code_action_literal_support is None:
@@ -311,7 +311,7 @@ def wanted_of(arguments: Sequence[Any]) -> Wanted:
         else:
             chosen = types.Range(*ends)
     if not isinstance(uri, str) or not isinstance(chosen, types.Range):
-        raise InputError(f"{COMMAND} needs a document's URI and a range", "run it as a code action on a selection")
+        raise InputError(f"{EDIT} needs a document's URI and a range", "run it as a code action on a selection")
     whole = isinstance(version, int) and not isinstance(version, bool)
     return Wanted(uri, chosen, version if whole else None, wish.strip() if isinstance(wish, str) else "")
 

@@ -7,10 +7,10 @@ from typing import Protocol
 
 from lsprotocol import types
 
+from paceline.lsp.commands import ACCEPT
 from paceline.lsp.documents import Document
 from paceline.prompts.lines import line_starts, normalise
 
-ACCEPT = "paceline.accept"
 LONGEST_LABEL = 72  # characters; editors cut what is longer themselves, some of them in the middle
 LONGEST_WORD = 64  # characters before the cursor that are taken for the word that is being typed
 # What a person types right before they want to see something; a word's own characters always ask.

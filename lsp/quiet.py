@@ -11,8 +11,9 @@ from paceline.config import EditorConfig
 from paceline.lsp.context.kinds import is_binary, is_generated, is_generated_file, is_minified, is_secret_file
 from paceline.lsp.context.redaction import redact
 from paceline.lsp.place import Place
+from paceline.lsp.suggestions import CLOSERS
 from paceline.lsp.syntax import TRIPLE, inside, language_of, line_comment
-from paceline.prompts.lines import first_line, normalise
+from paceline.prompts.lines import first_line, is_word, last_line_start, normalise
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
@@ -57,7 +58,7 @@ PROSE = frozenset(
     {"markdown", "plaintext", "text", "restructuredtext", "rst", "asciidoc", "latex", "tex", "org", "mdx", "typst"}
     | {"git-commit", "gitcommit", "scminput", "mail"}
 )
-CLOSING = frozenset(")]}>\"'`;,: \t\r\n")
+CLOSING = CLOSERS | frozenset(" \t\r\n")
 # what may stand behind the cursor: marks that close something, what editors put behind those, a tag's end
 _REST = re.compile(r"""[)\]}>"'`;,: \t]*(?:\{|=>[ \t]*\{?|then|do|</[\w.:-]*>;?)?[)\]};, \t]*""")
 _TO_A_SECRET = re.compile(
@@ -131,7 +132,7 @@ def _of_the_cursor(place: Place, settings: EditorConfig, deleted: bool) -> str |
         return "deleted"
     rest = first_line(place.after[:LONG_LINE]).rstrip()
     if len(rest) > LONG_REST or not _REST.fullmatch(rest):
-        return "word" if _is_word(rest[0]) and _is_word(place.before[-1:]) else "middle"
+        return "word" if is_word(rest[0]) and is_word(place.before[-1:]) else "middle"
     if not settings.comments and (reason := _prose(place)):
         return reason
     return "bare" if len("".join((place.before[-NEAR:] + place.after[:NEAR]).split())) < BARE else None
@@ -140,7 +141,7 @@ def _of_the_cursor(place: Place, settings: EditorConfig, deleted: bool) -> str |
 def _prose(place: Place) -> str | None:
     """Whether people, not programs, read what is written here."""
     language = language_of(place.language, place.path)
-    typed = place.before[_start(place.before) :]
+    typed = place.before[last_line_start(place.before) :]
     if language in PROSE:
         return None if _in_a_fence(place.before) else "comment"
     found = inside(place.before, language)
@@ -150,16 +151,16 @@ def _prose(place: Place) -> str | None:
         return None
     content = place.before[found.start :]
     opening = place.before[: found.start - len(found.mark)]
-    if language == "python" and found.mark in TRIPLE and not opening[_start(opening) :].strip(" \trRuUfF"):
+    if language == "python" and found.mark in TRIPLE and not opening[last_line_start(opening) :].strip(" \trRuUfF"):
         return "comment"  # a docstring
-    said = content[_start(content) :]
+    said = content[last_line_start(content) :]
     return "string" if _WORDS.search(said) and not _QUERY.match(said) and not _QUERY.match(content) else None
 
 
 def _in_a_secret(place: Place) -> bool:
     """Whether the cursor's line holds a secret, or is about to."""
     head = place.before[-NEAR:]
-    typed = head[_start(head) :]
+    typed = head[last_line_start(head) :]
     if _TO_A_SECRET.search(typed):
         return True
     rest = first_line(place.after[:NEAR])
@@ -179,7 +180,7 @@ def _repeats(text: str, place: Place) -> bool:
     """
     said, above, below = _lines(text), _lines(place.before[-NEAR:]), _lines(place.after[:NEAR])
     length = len("".join(said))
-    if length < SHORT or place.before[_start(place.before) :].strip():  # the rest of a line is another matter
+    if length < SHORT or place.before[last_line_start(place.before) :].strip():  # the rest of a line is another matter
         return False
     if above[-len(said) :] == said or below[: len(said)] == said:
         return True
@@ -224,18 +225,9 @@ def _only_comments(text: str, place: Place) -> bool:
     return inside(place.before, language).kind == "code"
 
 
-def _start(text: str) -> int:
-    """Where the last line begins."""
-    return max(text.rfind("\n"), text.rfind("\r")) + 1
-
-
 def _line(place: Place) -> str:
     head, tail = place.before[-LONG_LINE - 1 :], place.after[: LONG_LINE + 1]
-    return head[_start(head) :] + first_line(tail)
-
-
-def _is_word(char: str) -> bool:
-    return char.isalnum() or char == "_"
+    return head[last_line_start(head) :] + first_line(tail)
 
 
 @lru_cache(maxsize=8)

@@ -47,15 +47,15 @@ def _behind(config: Config, *, explain: bool) -> "Callable[[Editor], tuple[Sessi
     def behind(editor: Editor) -> "tuple[Session, Edits]":
         from paceline.client.async_client import connect
         from paceline.lsp.completing import Engine
-        from paceline.lsp.context.gather import Context, ContextSettings, redacted
+        from paceline.lsp.context.gather import Context, redacted
         from paceline.lsp.edits import Edits
         from paceline.lsp.figures import Figures
         from paceline.lsp.figures_store import Store, default_path
         from paceline.lsp.session import Session
         from paceline.lsp.telling import Telling
 
-        client = connect(config, editor.log)
-        context = Context(ContextSettings(config.editor.other_files, config.editor.git_diff, config.editor.ignore))
+        client, context = connect(config, editor.log), Context()
+        context.configure(config.editor)
         session = Session(
             config,
             Engine(client),

@@ -4,6 +4,7 @@ Handlers only translate. All of them that wait are coroutines, so the reader goe
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property, partial  # pygls writes attributes on handlers, which methods do not take
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from pygls.lsp.server import LanguageServer
 from paceline import __version__
 from paceline.config import EditorConfig
 from paceline.lsp import fallback, options
+from paceline.lsp.commands import ACCEPT, ACCEPT_LINE, ACCEPT_WORD, EDIT, RESTART, STATUS
 from paceline.lsp.documents import Document, DocumentProtocol, Documents
 from paceline.lsp.editor import Editor
 from paceline.lsp.place import Place
@@ -28,8 +30,6 @@ if TYPE_CHECKING:
 NOTEBOOKS = types.NotebookDocumentSyncOptions(
     notebook_selector=[types.NotebookDocumentFilterWithNotebook(notebook="*")], save=False
 )
-ACCEPT, ACCEPT_WORD, ACCEPT_LINE = "paceline.accept", "paceline.acceptWord", "paceline.acceptLine"
-RESTART, STATUS, EDIT = "paceline.restartEngine", "paceline.status", "paceline.edit"
 REWRITE = types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.RefactorRewrite])
 
 
@@ -197,7 +197,7 @@ class Server(LanguageServer):
         start, end = self.documents.place(uri, where.start), self.documents.place(uri, where.end)
         assert start is not None and end is not None, "the document is open"
         before = start.before + (chosen.text if chosen is not None else "")
-        place = Place(start.uri, start.language, start.version, before, end.after, start.path, start.root)
+        place = replace(start, before=before, after=end.after)
         shown = await self.session.suggest(place, asked=asked)
         if self.documents.document(uri) is not document or document.text != text:
             return (), None

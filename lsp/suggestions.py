@@ -1,12 +1,12 @@
 """What has been suggested, so that typing what the ghost text says costs nothing.
 
 An entry belongs to the text on both sides of the cursor, as far as a model looks at it. It is found again at its own
-place, further on while the person types what it says, and further back while they delete.
+place, and further on while the person types what it says.
 """
 
 from collections import OrderedDict
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from paceline.lsp.place import Place
 
@@ -25,7 +25,6 @@ class Suggestion:
     model: str = ""
     logprobs: tuple[float, ...] = ()
     prefetched: bool = False  # computed before anybody asked
-    number: int = 0  # counts what was made, for the figures
 
 
 @dataclass(frozen=True)
@@ -98,15 +97,6 @@ def advanced(suggestion: Suggestion, before: str, after: str) -> Found | None:
     if not suggestion.text and (typed or closers):
         return None
     return Found(suggestion, suggestion.text[len(typed) :], typed, closers)
-
-
-def taken_back(suggestion: Suggestion, count: int) -> Suggestion:
-    """The suggestion as it stands at a place `count` characters earlier: what was deleted is suggested again."""
-    if not count:
-        return suggestion
-    return replace(
-        suggestion, text=suggestion.before[-count:] + suggestion.text, before=suggestion.before[:-count], number=0
-    )
 
 
 def _typed(suggestion: Suggestion, before: str) -> str | None:

@@ -182,9 +182,9 @@ def beyond(length: int) -> int:
 def trimming(prefix: str, suffix: str, prefix_cut: int = 0, suffix_cut: int = 0) -> FimPrompt:
     """What is needed to trim a completion for this place."""
     from paceline.prompts.fim import NEARBY
-    from paceline.prompts.lines import line_ending, line_starts
+    from paceline.prompts.lines import last_line_start, line_ending
 
-    start = next(reversed(line_starts(prefix)), 0)
+    start = last_line_start(prefix)
     return FimPrompt(
         tokens=[],
         forced=b"",

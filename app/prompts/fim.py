@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from paceline.errors import ModelError
 from paceline.prompts.context import Attachment
 from paceline.prompts.cut import cut_head, cut_tail
-from paceline.prompts.lines import find_position, line_ending, line_starts, normalise
+from paceline.prompts.lines import find_position, is_word, last_line_start, line_ending, normalise
 from paceline.prompts.repository import UNNAMED, Repository, shown_before
 from paceline.prompts.tokenizer import FimMarkers, Tokenizer
 from paceline.text import replace_surrogates
@@ -82,7 +82,7 @@ def build_between(
     """
     fim = _markers(tokenizer)
     before, after = replace_surrogates(before), replace_surrogates(after)
-    start = _line_start(before)
+    start = last_line_start(before)
     at = _anchored(before, start, anchor)
 
     def encode(text: str) -> list[int]:
@@ -119,10 +119,6 @@ def _markers(tokenizer: Tokenizer) -> FimMarkers:
     return fim
 
 
-def _line_start(before: str) -> int:
-    return next(reversed(line_starts(before)), 0)
-
-
 def _anchored(before: str, line: int, wanted: int | None) -> int:
     """Where the typed part begins. One that has become too long loses its beginning, in large steps."""
     at, most = (line, LONG_LINE) if wanted is None else (max(0, len(before) - wanted), FAR)
@@ -139,8 +135,8 @@ def heal_point(typed: str) -> int:
     So the forced part is the last word, the marks right before it, and one blank before those; where the text ends
     in blanks, all of them, since what follows decides how many belong to its token.
     """
-    at = _back(typed, len(typed), MAX_WORD, _is_word)
-    at = _back(typed, at, MAX_MARKS, lambda char: not _is_word(char) and not char.isspace())
+    at = _back(typed, len(typed), MAX_WORD, is_word)
+    at = _back(typed, at, MAX_MARKS, lambda char: not is_word(char) and not char.isspace())
     if at == len(typed):
         return _back(typed, at, len(typed), str.isspace)
     return _back(typed, at, 1, str.isspace)
@@ -151,7 +147,3 @@ def _back(text: str, at: int, most: int, belongs: Callable[[str], bool]) -> int:
     while at > least and belongs(text[at - 1]):
         at -= 1
     return at
-
-
-def _is_word(char: str) -> bool:
-    return char.isalnum() or char == "_"

@@ -29,6 +29,16 @@ def first_line(text: str) -> str:
     return text[: end.start()] if end else text
 
 
+def last_line_start(text: str) -> int:
+    """Where the last line begins, as an offset of characters."""
+    return max(text.rfind("\n"), text.rfind("\r")) + 1
+
+
+def is_word(char: str) -> bool:
+    """Whether a character is a part of words; an empty text is none."""
+    return char.isalnum() or char == "_"
+
+
 def line_starts(text: str) -> list[int]:
     """Where the lines after the first one begin, as offsets of characters."""
     return [end.end() for end in _END.finditer(text)]

@@ -6,10 +6,11 @@ it again, so that an answer that went on a little too long is cut at the same pl
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal
 
 from paceline.prompts.balance import imbalance, opened
-from paceline.prompts.lines import first_line, line_starts, normalise
+from paceline.prompts.lines import first_line, is_word, last_line_start, normalise
 
 StopAt = Literal["", "line", "block"]
 
@@ -44,10 +45,10 @@ class Around:
 def around(before: str, after: str) -> Around:
     """What rules look at."""
     before, after = normalise(before), normalise(after)
-    typed = before[next(reversed(line_starts(before)), 0) :]
+    typed = before[last_line_start(before) :]
     rest = first_line(after)
     lines = after[len(rest) + 1 :].split("\n") if len(after) > len(rest) else []
-    following = [line.rstrip() for line in lines if line.strip()][:MAX_REPEATED]
+    following = islice((line.rstrip() for line in lines if line.strip()), MAX_REPEATED)
     return Around(typed, rest, before, after, tuple(following))
 
 
@@ -196,7 +197,7 @@ def _leads(line: str) -> bool:
 def first_word(line: str) -> str:
     """The word that a line begins with, blanks aside; "" where it begins with something else."""
     stripped = line.lstrip()
-    end = next((at for at, char in enumerate(stripped) if not _is_word(char)), len(stripped))
+    end = next((at for at, char in enumerate(stripped) if not is_word(char)), len(stripped))
     return stripped[:end]
 
 
@@ -215,14 +216,10 @@ def _known(lines: list[str], place: Around) -> int | None:
     for at, text in enumerate(lines[:-1] if place.following else ()):
         line = (place.typed + text if at == 0 else text).rstrip()
         same = at >= begin and depth <= 0 and line == place.following[0]
-        if same and (any(map(_is_word, line)) or _closed_after(place)):
+        if same and (any(map(is_word, line)) or _closed_after(place)):
             return at
         depth += opened(text)
     return None
-
-
-def _is_word(char: str) -> bool:
-    return char.isalnum() or char == "_"
 
 
 def _circle(lines: list[str], _: Around) -> int | None:

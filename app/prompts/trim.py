@@ -5,7 +5,7 @@ import re
 from paceline.prompts.balance import imbalance, opened
 from paceline.prompts.beginnings import is_indented
 from paceline.prompts.fim import NEARBY, FimPrompt
-from paceline.prompts.lines import line_ending, normalise
+from paceline.prompts.lines import is_word, line_ending, normalise
 from paceline.prompts.stops import CLOSERS, MAX_LINES, Around, StopAt, around, block_end, columns
 
 UNIT = 4  # blanks for a tab, where a file does not tell
@@ -158,7 +158,7 @@ def _without_overlap(place: Around, text: str) -> str:
     for length in range(min(len(text), len(rest)), 0, -1):
         shorter = text[:-length]
         if text.endswith(rest[:length]) and _not_worse(place, shorter, text):
-            inside_word = _is_word(rest[0]) and _is_word((place.typed + shorter)[-1:])
+            inside_word = is_word(rest[0]) and is_word((place.typed + shorter)[-1:])
             if length == len(rest) or not inside_word:
                 return shorter
     return text
@@ -170,10 +170,6 @@ def _without_excess(place: Around, text: str) -> str:
         return text
     whole = place.before + text + place.after
     return text[:-1] if imbalance(place.before + text[:-1] + place.after) < imbalance(whole) else text
-
-
-def _is_word(char: str) -> bool:
-    return char.isalnum() or char == "_"
 
 
 def _not_worse(place: Around, shorter: str, text: str) -> bool:

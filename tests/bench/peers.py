@@ -204,8 +204,12 @@ def complete(address: str, tokens: Sequence[int], wanted: int) -> dict:
         "cache_prompt": True,
         "return_tokens": True,
     }
-    data = json.dumps(body).encode()
-    request = urllib.request.Request(f"{address}/completion", data, {"Content-Type": "application/json"})
+    return post(f"{address}/completion", body)
+
+
+def post(url: str, body: object) -> dict:
+    """What is answered to JSON, as JSON."""
+    request = urllib.request.Request(url, json.dumps(body).encode(), {"Content-Type": "application/json"})
     with urllib.request.urlopen(request, timeout=600) as answer:
         return json.load(answer)
 

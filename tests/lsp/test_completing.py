@@ -45,6 +45,14 @@ class Typist:
     async def ask(self, *, asked: bool = False) -> Answer:
         return await self.completer.complete(self.place(), asked=asked)
 
+    async def begins(self, text: str = "x = ") -> "asyncio.Task[Answer]":
+        """Types, and asks of an engine that does not answer yet."""
+        self.infiller.gate.clear()
+        self.type(text)
+        request = self.asks()
+        await settle()
+        return request
+
     def asks(self, *, asked: bool = False) -> "asyncio.Task[Answer]":
         return asyncio.create_task(self.ask(asked=asked))
 
@@ -120,10 +128,7 @@ def test_a_request_in_flight_that_agrees_is_awaited():
     async def scenario() -> None:
         infiller = ScriptedInfiller(continuing("x = alpha + beta"), partial=("al",))
         typist = Typist(infiller)
-        infiller.gate.clear()
-        typist.type("x = ")
-        first = typist.asks()
-        await settle()
+        first = await typist.begins()
         typist.type("a")
         second = typist.asks()
         await settle()
@@ -140,10 +145,7 @@ def test_a_request_in_flight_that_does_not_agree_is_stopped_at_once():
     async def scenario() -> None:
         infiller = ScriptedInfiller(partial=("al",))
         typist = Typist(infiller)
-        infiller.gate.clear()
-        typist.type("x = ")
-        first = typist.asks()
-        await settle()
+        first = await typist.begins()
         typist.type("z")
         await settle()
         assert infiller.completions[0].cancelled
@@ -175,10 +177,7 @@ def test_a_flight_that_turns_out_to_say_something_else_is_replaced_by_another():
     async def scenario() -> None:
         infiller = ScriptedInfiller()
         typist = Typist(infiller)
-        infiller.gate.clear()
-        typist.type("x = ")
-        first = typist.asks()
-        await settle()
+        first = await typist.begins()
         typist.type("b")
         second = typist.asks()
         await settle()
@@ -198,10 +197,7 @@ def test_a_cancelled_request_leaves_what_is_computed_to_the_next_one():
     async def scenario() -> None:
         infiller = ScriptedInfiller(continuing("x = alpha"), partial=("al",))
         typist = Typist(infiller)
-        infiller.gate.clear()
-        typist.type("x = ")
-        first = typist.asks()
-        await settle()
+        first = await typist.begins()
         typist.type("a")
         first.cancel()
         await settle()
@@ -219,10 +215,7 @@ def test_what_nobody_waits_for_any_more_ends_after_a_moment():
     async def scenario() -> None:
         infiller = ScriptedInfiller()
         typist = Typist(infiller)
-        infiller.gate.clear()
-        typist.type("x = ")
-        first = typist.asks()
-        await settle()
+        first = await typist.begins()
         first.cancel()
         await asyncio.sleep(2 * GRACE)
         assert infiller.completions[0].cancelled
@@ -308,10 +301,7 @@ def test_an_error_of_a_request_that_nobody_waits_for_disturbs_nobody():
     async def scenario() -> None:
         infiller = ScriptedInfiller(error=EngineError("it broke"))
         typist = Typist(infiller)
-        infiller.gate.clear()
-        typist.type("x = ")
-        first = typist.asks()
-        await settle()
+        first = await typist.begins()
         first.cancel()
         infiller.gate.set()
         await settle()
@@ -348,10 +338,7 @@ def test_a_jump_stops_what_is_computed_for_the_other_place():
     async def scenario() -> None:
         infiller = ScriptedInfiller()
         typist = Typist(infiller)
-        infiller.gate.clear()
-        typist.type("x = ")
-        first = typist.asks()
-        await settle()
+        first = await typist.begins()
         typist.text, typist.after = "", "\n" + "x = " + REST
         second = typist.asks(asked=True)
         await settle()
@@ -367,10 +354,7 @@ def test_closing_a_document_stops_what_is_computed_for_it():
     async def scenario() -> None:
         infiller = ScriptedInfiller()
         typist = Typist(infiller)
-        infiller.gate.clear()
-        typist.type("x = ")
-        request = typist.asks()
-        await settle()
+        request = await typist.begins()
         typist.completer.close(URI)
         await settle()
         assert infiller.completions[0].cancelled

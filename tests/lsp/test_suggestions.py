@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paceline.lsp.place import Place
-from paceline.lsp.suggestions import NEAR, Suggestions, advanced, made, taken_back
+from paceline.lsp.suggestions import NEAR, Suggestions, advanced, made
 
 
 def at(before: str, after: str = "", uri: str = "file:///a.py") -> Place:
@@ -77,12 +77,6 @@ def test_the_entry_of_which_most_was_typed_wins():
 
 def test_the_newer_one_for_a_place_replaces_the_older():
     assert rest(known((at("x = "), "1"), (at("x = "), "2")), at("x = ")) == "2"
-
-
-def test_deleting_brings_it_back_with_what_was_deleted():
-    place = at("x = 1")
-    suggestion = taken_back(made(place, "00"), 1)
-    assert (suggestion.before, suggestion.text) == ("x = ", "100")
 
 
 def test_only_so_many_are_kept_and_the_oldest_document_leaves_first():

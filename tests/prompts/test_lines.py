@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paceline.errors import ExitCode, InputError
-from paceline.prompts.lines import find_position, first_line, line_ending, normalise
+from paceline.prompts.lines import find_position, first_line, last_line_start, line_ending, normalise
 
 DOCUMENT = st.text(st.sampled_from("ab \t\n\r\f\v\x85\u2028\u2029\x1c😀e\u0301中"), max_size=40)
 
@@ -21,6 +21,11 @@ def naive_lines(document):
             line += document[at]
         at += step
     return [*lines, line]
+
+
+@given(DOCUMENT)
+def test_the_last_line_begins_where_a_walk_finds_it(document):
+    assert document[last_line_start(document) :] == naive_lines(document)[-1]
 
 
 @given(DOCUMENT, st.data())

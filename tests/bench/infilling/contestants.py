@@ -1,16 +1,12 @@
 """Who fills holes: Paceline, as its language server asks it, and llama.cpp's server through /infill."""
 
-import json
-import socket
-import subprocess
-import time
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
 from bench.infilling.holes import Hole
+from bench.peers import post, running
 from paceline.config import Config, EditorConfig
 from paceline.daemon import assembly
 from paceline.daemon.service import Overrides, Service, Wish, gather
@@ -22,7 +18,6 @@ from paceline.prompts.trim import trim
 
 LINE_TOKENS = 64
 WINDOW = Budget(20_000, 5_000)  # characters; all of a HumanEval solution
-PATIENCE = 120.0  # seconds for a server to load its model
 
 
 class Filler(Protocol):
@@ -88,9 +83,7 @@ class Theirs:
             "n_indent": len(typed) - len(typed.lstrip()) if several else 0,
             "cache_prompt": True,
         }
-        request = urllib.request.Request(f"{self._address}/infill", json.dumps(body).encode())
-        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
-            text = str(json.load(answer)["content"])
+        text = str(post(f"{self._address}/infill", body)["content"])
         return text if several else first_filled(text)
 
 
@@ -102,25 +95,5 @@ def first_filled(text: str) -> str:
 @contextmanager
 def theirs(server: Path, target: Path, threads: int, context: int) -> Iterator[Theirs]:
     """llama.cpp's server, while it runs."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    command = [str(server), "-m", str(target), "--port", str(port), "-t", str(threads), "-c", str(context)]
-    process = subprocess.Popen([*command, "--no-webui"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        address = f"http://127.0.0.1:{port}"
-        _wait(address, process)
+    with running(server, target, ["--threads", str(threads), "--ctx-size", str(context)]) as address:
         yield Theirs(address)
-    finally:
-        process.terminate()
-        process.wait()
-
-
-def _wait(address: str, process: "subprocess.Popen[bytes]") -> None:
-    until = time.monotonic() + PATIENCE
-    while time.monotonic() < until and process.poll() is None:
-        try:
-            with urllib.request.urlopen(f"{address}/health", timeout=5):
-                return
-        except OSError:
-            time.sleep(0.2)
-    raise SystemExit("the server does not answer")

@@ -1,15 +1,13 @@
 """llama.cpp's server, asked in the shape that llama.vim gives its requests."""
 
-import json
 import statistics
 import sys
 import time
-import urllib.request
 from pathlib import Path
 
 import keys as keyboard
 
-from bench.peers import running
+from bench.peers import post, running
 
 BEFORE, AFTER = 256, 64  # lines
 
@@ -57,8 +55,4 @@ def infill(address: str, text: str, at: int) -> dict:
         "top_k": 40,
         "top_p": 0.9,
     }
-    request = urllib.request.Request(
-        f"{address}/infill", json.dumps(body).encode(), {"Content-Type": "application/json"}
-    )
-    with urllib.request.urlopen(request, timeout=120) as answer:
-        return json.load(answer)["timings"]
+    return post(f"{address}/infill", body)["timings"]
