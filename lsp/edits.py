@@ -19,10 +19,10 @@ from paceline.client.events import Progress as Reading
 from paceline.errors import InputError, ModelError, PacelineError
 from paceline.lsp.commands import EDIT
 from paceline.lsp.documents import Document
-from paceline.lsp.hunks import Hunk, hunks
 from paceline.lsp.telling import Kind
 from paceline.prompts import rewriting, rewritten
 from paceline.prompts.rewriting import Part, Question
+from paceline.workspace.hunks import Hunk, hunks
 
 logger = logging.getLogger(__name__)
 TITLE = "Edit with Paceline"

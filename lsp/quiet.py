@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from paceline.config import EditorConfig
-from paceline.lsp.context.kinds import is_binary, is_generated, is_generated_file, is_minified, is_secret_file
-from paceline.lsp.context.redaction import redact
 from paceline.lsp.place import Place
 from paceline.lsp.suggestions import CLOSERS
 from paceline.lsp.syntax import TRIPLE, inside, language_of, line_comment
 from paceline.prompts.lines import first_line, is_word, last_line_start, normalise
+from paceline.workspace.kinds import is_binary, is_generated, is_generated_file, is_minified, is_secret_file
+from paceline.workspace.redaction import redact
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec

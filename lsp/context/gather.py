@@ -8,17 +8,17 @@ from threading import Lock
 from typing import TypeVar
 
 from paceline.config import EditorConfig
-from paceline.lsp.context import files, git
 from paceline.lsp.context.chunks import Chunks, inside, line_set
-from paceline.lsp.context.ignoring import matches
-from paceline.lsp.context.kinds import is_secret_file
-from paceline.lsp.context.outline import identifiers, rendered
 from paceline.lsp.context.pieces import Piece, choose
-from paceline.lsp.context.redaction import redact
 from paceline.lsp.context.regions import Open, Span
 from paceline.lsp.context.workspace import Live, Material, Module, Workspace
 from paceline.lsp.place import Place
 from paceline.prompts.context import Attachment
+from paceline.workspace import files, git
+from paceline.workspace.ignoring import matches
+from paceline.workspace.kinds import is_secret_file
+from paceline.workspace.outline import identifiers, rendered
+from paceline.workspace.redaction import redact
 
 QUERY = (1500, 500)  # characters before and after the cursor that decide what helps
 USED = (20000, 5000)  # and that decide which definitions are used

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from paceline.lsp.context.outline import identifiers
+from paceline.workspace.outline import identifiers
 
 if sys.version_info >= (3, 11):
     import tomllib

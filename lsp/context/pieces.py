@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from paceline.lsp.context.outline import identifiers
+from paceline.workspace.outline import identifiers
 
 Kind = Literal["signatures", "diff", "chunk", "region"]
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from itertools import islice
 from os import scandir
 
-from paceline.lsp.context import files, git, imports
-from paceline.lsp.context.ignoring import Rules
-from paceline.lsp.context.outline import Outline, outline
+from paceline.lsp.context import imports
+from paceline.workspace import files, git
+from paceline.workspace.ignoring import Rules
+from paceline.workspace.outline import Outline, outline
 
 HEAD = 64 * 1024  # characters of a document in which its imports are looked for
 OUTLINES = 256  # kept

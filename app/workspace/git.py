@@ -9,8 +9,8 @@ from itertools import zip_longest
 from pathlib import Path
 from threading import Event, Timer
 
-from paceline.lsp.context import files
-from paceline.lsp.context.ignoring import repository
+from paceline.workspace import files
+from paceline.workspace.ignoring import repository
 
 SECONDS = 3.0  # that `git diff` may take
 LARGEST = 256 * 1024  # bytes of its output that are read

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from paceline.lsp.context import kinds
+from paceline.workspace import kinds
 
 STANDARD_LIBRARY = Path(sysconfig.get_paths()["stdlib"])
 

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from paceline.lsp.context import git, ignoring
+from paceline.workspace import git, ignoring
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="there is no Git")
 

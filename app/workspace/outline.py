@@ -40,7 +40,7 @@ def outline(language: str, text: str) -> Outline | None:
     """What a text in this language (the protocol's languageId) defines; None if it is not understood."""
     if language == "python":
         return _python(text)
-    from paceline.lsp.context.grammars import parsed
+    from paceline.workspace.grammars import parsed
 
     return parsed(language, text)
 

@@ -5,7 +5,7 @@ from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from paceline.lsp.context.outline import Definition, Outline, one_line
+from paceline.workspace.outline import Definition, Outline, one_line
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser

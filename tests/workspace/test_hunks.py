@@ -5,8 +5,8 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from paceline.lsp.hunks import Hunk, hunks
 from paceline.prompts.lines import normalise
+from paceline.workspace.hunks import Hunk, hunks
 
 TEXTS = st.lists(st.sampled_from(["a", "b", "c", "", "d\x0ce", "f\u2028"])).map("\n".join)
 

@@ -7,8 +7,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paceline.lsp.context import files
-from paceline.lsp.context.kinds import is_secret_file
+from paceline.workspace import files
+from paceline.workspace.kinds import is_secret_file
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec

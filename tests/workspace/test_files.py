@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from paceline.lsp.context import files
+from paceline.workspace import files
 
 
 @pytest.mark.parametrize(

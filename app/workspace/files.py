@@ -7,7 +7,7 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from paceline.lsp.context.kinds import is_binary, is_generated, is_generated_file, is_minified, is_secret_file
+from paceline.workspace.kinds import is_binary, is_generated, is_generated_file, is_minified, is_secret_file
 
 LARGEST = 128 * 1024  # bytes of a file that is worth reading
 _MARKS = (

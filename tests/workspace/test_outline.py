@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paceline.lsp.context.outline import outline, rendered
+from paceline.workspace.outline import outline, rendered
 
 SOURCES = {
     "python": (
@@ -182,7 +182,7 @@ def test_private_things_and_values_are_shown_only_where_they_are_used():
 
 def test_a_grammar_is_loaded_only_for_a_file_that_needs_it():
     code = (
-        "import sys; from paceline.lsp.context import gather, outline\n"
+        "import sys; from paceline.lsp.context import gather; from paceline.workspace import outline\n"
         "outline.outline('python', 'x = 1'); assert not any('tree_sitter' in name for name in sys.modules)\n"
         "outline.outline('go', 'package x'); assert 'tree_sitter_go' in sys.modules\n"
         "assert 'tree_sitter_rust' not in sys.modules"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from paceline.lsp.context.ignoring import Rules
+from paceline.workspace.ignoring import Rules
 
 
 def write(root, texts):

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paceline.lsp.context import redaction
-from paceline.lsp.context.redaction import looks_random, redact
+from paceline.workspace import redaction
+from paceline.workspace.redaction import looks_random, redact
 
 if sys.version_info >= (3, 11):
     from re._parser import parse

@@ -1,0 +1,1 @@
+"""Chat without a screen: sessions, context, edits. Knows no Textual."""

@@ -1,0 +1,1 @@
+"""The terminal app: screens and widgets over paceline.chat."""

@@ -1,0 +1,1 @@
+"""A person's files: what may be shown to a model, what they define, how a text changes."""
