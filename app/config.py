@@ -111,6 +111,20 @@ class EditorConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     prefetch: bool = True  # compute ahead what is likely to be asked next
 
 
+class ChatConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The terminal app."""
+
+    theme: str = "auto"  # dark, light, contrast, ansi, or one of Textual's; auto: by what the terminal can show
+    mouse: bool = True  # off: the terminal selects text by itself
+    motion: bool = True  # off: nothing moves that need not
+    drafts: bool = False  # colour accepted drafts by who made them
+    diff: Literal["auto", "unified", "split"] = "auto"  # auto: side by side where there is room
+    reserve_tokens: Positive = 1024  # of the context, kept free for the answer
+    paste_lines: Positive = 30  # a longer paste becomes an attachment
+    command_seconds: Annotated[float, msgspec.Meta(gt=0)] = 120.0  # a command that `!` runs is ended after that
+    keys: dict[str, str] = {}  # action: keys, such as stop = "escape,ctrl+c"
+
+
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """All of it; `Config()` is a working configuration."""
 
@@ -121,6 +135,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ask: AskConfig = AskConfig()
     complete: CompleteConfig = CompleteConfig()
     editor: EditorConfig = EditorConfig()
+    chat: ChatConfig = ChatConfig()
 
 
 def load(path: Path) -> Config:

@@ -16,6 +16,7 @@ from paceline.text import replace_surrogates
 # who answers decides what may be asked: "openai" knows the standard's fields alone, and may refuse any other
 Dialect = Literal["openai", "llama.cpp", "paceline"]
 T = TypeVar("T")
+GO_ON = "Go on exactly where you stopped, in the middle of the word if need be. Repeat nothing, explain nothing."
 KEPT = 2**20  # characters of a text (of each side of the cursor) that are sent; more than any context holds
 STEP = 2**18  # what is left out grows in large steps, so that a cache still knows the beginning as a person types
 
@@ -106,8 +107,12 @@ def chat_body(
     """Body of POST /v1/chat/completions."""
     turns = [{"role": each.role, "content": replace_surrogates(each.content)} for each in messages]
     body: dict[str, Any] = {"messages": turns, "stream_options": {"include_usage": True}}
+    if options.go_on and dialect == "openai":  # whose servers have no common word for it
+        turns.append({"role": "user", "content": GO_ON})
     if dialect == "paceline":
         body |= _quotable(options)
+        if options.go_on:
+            body["continue_final_message"] = True
     return _encoded(body, options, config, dialect, model, options.max_tokens or config.ask.max_tokens)
 
 
@@ -208,6 +213,8 @@ def _encoded(
         body["stop"] = list(options.stop)
     if dialect != "openai":
         body["return_progress"] = True
+    if options.tell_pace and dialect != "openai":
+        body["timings_per_token"] = True
     if dialect == "paceline":
         body |= _own(options, config)
     return msgspec.json.encode({**body, **options.fields})

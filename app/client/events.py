@@ -55,8 +55,10 @@ class Options:
     extra: Sequence[Extra] = ()  # completions: pieces of other files, the least important first
     strict: bool | None = None  # near-ties are decided as plain decoding would, whoever drafts
     tell_drafts: bool = False  # text comes with who drafted it
+    tell_pace: bool = False  # chat: how fast it goes is told on the way, where the server can
     original: str = ""  # chat: the text that the answer reproduces with changes, such as the file in question
     references: Sequence[Extra] = ()  # chat: other texts that the answer may quote
+    go_on: bool = False  # chat: the last message is the beginning of the answer, which goes on behind it
     fields: Mapping[str, object] = field(default_factory=dict)  # more of the API's, such as response_format or tools
 
 
@@ -95,6 +97,17 @@ class Text:
 
 
 @dataclass(frozen=True)
+class Pace:
+    """How an answer has been getting on up to here, where that was asked for."""
+
+    tokens: int  # produced
+    per_second: float
+    drafted: int = 0  # tokens, and how many of them stood
+    accepted: int = 0
+    speed_up: float | None = None  # over plain decoding, where the server knows it
+
+
+@dataclass(frozen=True)
 class Draft:
     """More of a completion before it is trimmed, from a server that trims it."""
 
@@ -127,7 +140,7 @@ class End:
     model: str = ""
 
 
-Event = Loading | Note | Progress | Text | Draft | Reasoning | End
+Event = Loading | Note | Progress | Text | Pace | Draft | Reasoning | End
 
 
 @dataclass(frozen=True)

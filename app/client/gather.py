@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from paceline.client.calls import Infilling
-from paceline.client.events import Completion, Draft, End, Event, Reasoning, Text, Usage
+from paceline.client.events import Completion, Draft, End, Event, Pace, Reasoning, Text, Usage
 from paceline.client.replies import Reader
 from paceline.prompts.fim_text import without_special
 from paceline.prompts.stops import MAX_LINES, Stop, around
@@ -36,7 +36,7 @@ class Gathering:
             return self._stop.feed(event.text)
         elif isinstance(event, End):
             self._end = event
-        elif not isinstance(event, Reasoning):
+        elif not isinstance(event, (Reasoning, Pace)):
             self._notice(event)
         return False
 

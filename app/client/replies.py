@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from paceline.client import refusals
-from paceline.client.events import Draft, End, Event, Loading, Note, Progress, Reasoning, Text, Usage
+from paceline.client.events import Draft, End, Event, Loading, Note, Pace, Progress, Reasoning, Text, Usage
 from paceline.client.sse import Comment, Events
 
 LOADING, NOTE = "loading", "note "  # comments of our own server begin so
@@ -43,6 +43,14 @@ class _Progress(msgspec.Struct):
     total: int
     processed: int
     time_left_ms: float | None = None
+
+
+class _Going(msgspec.Struct):
+    predicted_n: int
+    predicted_per_second: float
+    draft_n: int = 0
+    draft_n_accepted: int = 0
+    speed_up: float | None = None
 
 
 class _Chunk(msgspec.Struct):
@@ -135,6 +143,8 @@ class Reader:
             self.chances += _listed(choice.logprobs)
             if choice.finish_reason:
                 self._reason = choice.finish_reason
+            elif chunk.timings is not None:
+                yield from _pace(chunk.timings)
         elif chunk.content:
             yield Text(chunk.content, chunk.drafter or "")
         elif chunk.draft:
@@ -187,6 +197,15 @@ class Reader:
     def _timed(self, name: str) -> int | None:
         value = self._timings.get(name)
         return value if isinstance(value, int) else None
+
+
+def _pace(timings: dict[str, Any]) -> Iterator[Pace]:
+    """Figures on the way; nothing where they are not such."""
+    try:
+        told = msgspec.convert(timings, _Going)
+    except msgspec.ValidationError:
+        return
+    yield Pace(told.predicted_n, told.predicted_per_second, told.draft_n, told.draft_n_accepted, told.speed_up)
 
 
 def _listed(found: object) -> list[tuple[str, float]]:

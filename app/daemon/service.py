@@ -57,6 +57,7 @@ class Overrides:
     grammar: Grammar | None = None
     strict: bool | None = None
     tell_drafts: bool = False  # pieces of text say who drafted them
+    tell_pace: bool = False  # and how fast it goes
     original: str = ""  # the text that the answer reproduces with changes, where that is known
     references: Named = ()  # texts that the answer may quote
     until: Until | None = None  # fed each piece of text; True ends the answer behind it
@@ -174,12 +175,14 @@ class Service:
         """What the engine is doing."""
         return self._engine.status()
 
-    def encode_chat(self, messages: Sequence[Message], extra: Mapping[str, Any] | None = None) -> list[int]:
-        """A conversation's tokens; `extra`: variables for the template.
+    def encode_chat(
+        self, messages: Sequence[Message], extra: Mapping[str, Any] | None = None, unfinished: str = ""
+    ) -> list[int]:
+        """A conversation's tokens; `extra`: variables for the template. `unfinished`: how the answer begins.
 
         Raises ModelError (no usable template), and ContextOverflowError where it is told without tokenizing.
         """
-        vocabulary, texts = self.vocabulary, [message.content for message in messages]
+        vocabulary, texts = self.vocabulary, [*(message.content for message in messages), unfinished]
         least = len(texts)  # and what a template writes around each
         if sum(map(len, texts)) > self.n_ctx:
             least = max(least, vocabulary.least_tokens(texts))
@@ -192,6 +195,7 @@ class Service:
             bos=vocabulary.text_of(vocabulary.bos),
             eos=vocabulary.text_of(vocabulary.eos),
             extra=extra,
+            unfinished=unfinished,
         )
 
     def chat(self, messages: Sequence[Message], overrides: Overrides = Overrides(), sink: Sink | None = None) -> Stream:
@@ -322,6 +326,7 @@ class Service:
             predict_seconds=overrides.predict_seconds,
             strict=self.config.engine.strict if overrides.strict is None else overrides.strict,
             tell_drafts=overrides.tell_drafts,
+            tell_pace=overrides.tell_pace,
         )
 
     def _helped(self, request: Request, overrides: Overrides, references: Named, vocabulary: Vocabulary) -> Request:

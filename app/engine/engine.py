@@ -246,6 +246,7 @@ class Engine:
             sequence.slot, sequence.rank, stream.sequence = slot, rank, sequence
             self._streams[sequence] = stream
             self._scheduler.add(sequence)
+        sequence.stats.usual_plain_ms = self.controller.costs.at(1)
         if not sequence.first_token_at:
             sequence.send(Prefilled(same, len(sequence.tokens)))
 

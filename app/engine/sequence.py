@@ -43,6 +43,7 @@ class Request:
     references: Sequence[tuple[str, Sequence[int]]] = ()  # (name, tokens) of texts that the answer may quote
     strict: bool = False  # near-ties are decided by a decode of one token, as plain decoding would
     tell_drafts: bool = False  # each Delta says who drafted it
+    tell_pace: bool = False  # and how fast it goes
 
 
 @dataclass(frozen=True)
@@ -54,11 +55,35 @@ class Prefilled:
 
 
 @dataclass(frozen=True)
+class Pace:
+    """How an answer has been getting on up to here."""
+
+    tokens: int  # produced
+    milliseconds: float  # since the first of them
+    drafted: int  # tokens, in the rounds before
+    accepted: int
+    speed_up: float | None = None  # over plain decoding, where that is known
+
+    def timings(self) -> dict[str, float | None]:
+        """Under the field names of llama.cpp's server."""
+        per_second = (self.tokens - 1) / self.milliseconds * 1000 if self.milliseconds > 0 else 0.0
+        return {
+            "predicted_n": self.tokens,
+            "predicted_ms": round(self.milliseconds, 3),
+            "predicted_per_second": round(per_second, 3),
+            "draft_n": self.drafted,
+            "draft_n_accepted": self.accepted,
+            "speed_up": None if self.speed_up is None else round(self.speed_up, 3),
+        }
+
+
+@dataclass(frozen=True)
 class Delta:
     """More text: whole characters, nothing that may yet turn out to be a stop string."""
 
     text: str
     drafter: str = ""  # who drafted it, where that was asked for; "": the target chose it by itself
+    pace: Pace | None = None  # where that was asked for
 
 
 @dataclass(frozen=True)
@@ -243,10 +268,17 @@ class Generation:
         text, stopped = self._stops.feed(text)
         if text:
             self._lines = self._lines or "\n" in text
-            self.send(Delta(text, self._drafter))
+            self.send(Delta(text, self._drafter, self._pace()))
             if self.request.until is not None and self.request.until(text):
                 return True
         return stopped
+
+    def _pace(self) -> Pace | None:
+        if not self.request.tell_pace:
+            return None
+        stats, now = self.stats, time.perf_counter()
+        stats.predicted_tokens, stats.predicted_ms = self.produced, (now - (self.first_token_at or now)) * 1000
+        return Pace(self.produced, stats.predicted_ms, stats.drafted, stats.accepted, stats.speed_up)
 
     def _end(self, reason: FinishReason, *, flush: bool = True) -> None:
         if flush:

@@ -86,8 +86,11 @@ def encode_chat(
     add_generation_prompt: bool = True,
     extra: Mapping[str, Any] | None = None,
     now: datetime | None = None,
+    unfinished: str = "",
 ) -> list[int]:
     """Tokens of a conversation; see render_chat. What the model wants at the front is there exactly once.
+
+    unfinished: how the answer that follows begins; the model goes on behind it.
 
     template: None or empty for a model that brings none: then ChatML, if the vocabulary has its tokens.
     Raises ModelError as render_chat does, and when there is no template.
@@ -103,6 +106,7 @@ def encode_chat(
         now=now,
     )
     tokens = [token for part in segments for token in tokenizer.encode(part.text, special=part.special)]
+    tokens += tokenizer.encode(replace_surrogates(unfinished)) if unfinished else []
     front = tokenizer.encode("", bos=True)
     return tokens if tokens[: len(front)] == front else front + tokens
 

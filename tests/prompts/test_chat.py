@@ -187,3 +187,10 @@ def test_a_thousand_turns_are_within_every_bound():
 def test_a_very_long_question_is_within_every_bound():
     question = "x" * 5_000_000
     assert rendered(QWEN, [Message("user", question)]).count("x") == len(question)
+
+
+def test_an_answer_that_has_begun_stands_at_the_end_as_plain_text():
+    whole = encode_chat(QWEN, ASK, TOKENIZER, now=NOW)
+    begun = encode_chat(QWEN, ASK, TOKENIZER, now=NOW, unfinished="a <|im_end|>")
+    assert begun[: len(whole)] == whole
+    assert begun[len(whole) :] == TOKENIZER.encode("a <|im_end|>")

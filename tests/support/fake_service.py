@@ -151,9 +151,10 @@ class FakeService:
         self.can_infill = True
         self.n_forced = 0  # characters of a hole's answer that stand before the cursor
 
-    def encode_chat(self, messages: Sequence[Any], extra: Any = None) -> list[int]:
+    def encode_chat(self, messages: Sequence[Any], extra: Any = None, unfinished: str = "") -> list[int]:
         self.conversations.append((list(messages), extra))
-        return self.vocabulary.encode("".join(f"{each.role}: {each.content}\n" for each in messages))
+        whole = "".join(f"{each.role}: {each.content}\n" for each in messages)
+        return self.vocabulary.encode(whole + unfinished)
 
     def generate(
         self, prompt: Sequence[int], overrides: Any, sink: Any = None, *, default_max_tokens: int = 0

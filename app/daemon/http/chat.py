@@ -111,7 +111,10 @@ class ChatShape:
         body, vocabulary = self._body, service.vocabulary
         offered = tools.offered(body.tools, body.tool_choice, vocabulary.chat_template or "")
         forced = bool(offered) and tools.forced(body.tool_choice)
-        prompt = encode(service, self._messages, offered, body.chat_template_kwargs)
+        turns, unfinished = self._messages, ""
+        if body.continue_final_message and turns[-1].role == "assistant":
+            turns, unfinished = turns[:-1], turns[-1].content
+        prompt = encode(service, turns, offered, body.chat_template_kwargs, unfinished)
         if forced:
             from paceline.engine.grammar import Grammar
 
@@ -133,6 +136,7 @@ class ChatShape:
             grammar=grammar,
             priority="chat",
             original=self._original,
+            tell_pace=body.timings_per_token,
             references=tuple((each.filename, each.text) for each in body.references or ()) or None,
         )
         default = service.config.ask.max_tokens
@@ -156,7 +160,9 @@ class ChatShape:
         if added is not None:
             delta, placed = added
             logprobs = for_chat(placed, self._vocabulary) if placed else None
-            yield self._chunk([ChatChunkChoice(index=index, delta=delta, logprobs=logprobs)])
+            pace = event.pace if isinstance(event, Delta) else None
+            more = {} if pace is None else {"timings": pace.timings()}
+            yield self._chunk([ChatChunkChoice(index=index, delta=delta, logprobs=logprobs)], **more)
         if isinstance(event, Finished):
             last = ChatChunkChoice(index=index, delta=turn.closing(), finish_reason=turn.reason)
             yield self._chunk([last], timings=event.stats.timings())
@@ -209,14 +215,18 @@ def messages(turns: Sequence[ChatMessage]) -> list[Message]:
 
 
 def encode(
-    service: "Service", turns: Sequence[Message], offered: Sequence[Tool], variables: Mapping[str, Any] | None
+    service: "Service",
+    turns: Sequence[Message],
+    offered: Sequence[Tool],
+    variables: Mapping[str, Any] | None,
+    unfinished: str = "",
 ) -> list[int]:
     """The prompt's tokens. Raises RequestError where the model's template refuses the conversation."""
     extra = dict(variables or {})
     if offered:
         extra["tools"] = tools.for_template(offered)
     try:
-        return service.encode_chat(turns, extra or None)
+        return service.encode_chat(turns, extra or None, unfinished)
     except ModelError as error:
         raise refused(error, 400) from error
 

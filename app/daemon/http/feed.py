@@ -5,6 +5,7 @@ import contextlib
 import threading
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 from paceline.engine.sequence import Delta, Event
@@ -101,6 +102,7 @@ def joined(events: "deque[Tagged] | list[Tagged]") -> list[Tagged]:
         at, last = found[-1] if found else (-1, None)
         if isinstance(event, Delta) and isinstance(last, Delta) and (index, event.drafter) == (at, last.drafter):
             texts.append(event.text)
+            found[-1] = (index, event)  # the newest one's figures
             continue
         _close_text(found, texts)
         if isinstance(event, Delta):
@@ -115,5 +117,5 @@ def _close_text(found: list[Tagged], texts: list[str]) -> None:
     if len(texts) > 1:
         index, last = found[-1]
         assert isinstance(last, Delta), "texts are those of a piece and of what follows it"
-        found[-1] = (index, Delta("".join(texts), last.drafter))
+        found[-1] = (index, replace(last, text="".join(texts)))
     texts.clear()

@@ -177,8 +177,10 @@ class ChatRequest(Generation, frozen=True, kw_only=True):
     tools: Annotated[list[Tool], msgspec.Meta(max_length=128)] | None = None
     tool_choice: Literal["none", "auto", "required"] | ChosenTool | None = None
     chat_template_kwargs: Object | None = None
+    continue_final_message: bool | None = None  # the last message is the beginning of the answer (vLLM's word for it)
     prediction: Prediction | None = None
     references: list[ExtraFile] | None = None  # texts that the answer may quote; the model is not shown them here
+    timings_per_token: bool | None = None  # pieces of a stream say how fast it goes (llama.cpp's word for it)
     stream_options: StreamOptions | None = None
 
 

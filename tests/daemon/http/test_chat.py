@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from paceline.engine.grammar import Grammar
-from paceline.engine.sequence import Delta
+from paceline.engine.sequence import Delta, Pace
 from paceline.engine.stats import DrafterStats
 from paceline.errors import BusyError, ContextOverflowError, EngineError, ModelError
 from support.asgi_client import Api
@@ -305,6 +305,29 @@ def test_variables_of_the_template_are_passed_on():
     assert api.service.conversations[0][1] == {"enable_thinking": False}
 
 
+BEGUN = [*HI, {"role": "assistant", "content": "def f("}]
+
+
+def test_an_answer_that_has_begun_goes_on_where_it_stopped():
+    api, reply = ask(messages=BEGUN, continue_final_message=True)
+    assert reply.status == 200
+    messages, _ = api.service.conversations[0]
+    assert [each.role for each in messages] == ["user"]
+    assert api.service.prompts[0][-6:] == api.service.vocabulary.encode("def f(")
+
+
+def test_without_being_asked_an_answer_of_the_past_is_a_turn():
+    api, _ = ask(messages=BEGUN)
+    messages, _ = api.service.conversations[0]
+    assert [each.role for each in messages] == ["user", "assistant"]
+
+
+def test_a_question_is_not_gone_on_with():
+    api, _ = ask(continue_final_message=True)
+    messages, _ = api.service.conversations[0]
+    assert [each.role for each in messages] == ["user"]
+
+
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}}
 
 
@@ -507,3 +530,25 @@ def test_what_all_choices_share_is_worked_out_once():
     assert seen.count(("ab",)) == 1
     assert [each.seed for each in api.service.asked] == list(range(5, 14))
     assert {each.logit_bias for each in api.service.asked} == {((97, 1.0), (98, 1.0))}
+
+
+def test_how_fast_it_goes_is_told_where_it_is_asked_for():
+    script = saying(Delta("a", pace=Pace(1, 0.0, 0, 0)), Delta("b", pace=Pace(11, 500.0, 8, 4)))
+    _, reply = ask(FakeService(script), stream=True, timings_per_token=True)
+    told = [
+        each["timings"] for each in reply.events[:-1] if each["choices"] and each["choices"][0]["delta"].get("content")
+    ]
+    assert told[-1] == {
+        "predicted_n": 11,
+        "predicted_ms": 500.0,
+        "predicted_per_second": 20.0,
+        "draft_n": 8,
+        "draft_n_accepted": 4,
+        "speed_up": None,
+    }
+    assert overrides(timings_per_token=True).tell_pace
+
+
+def test_how_fast_it_goes_is_not_told_unasked():
+    _, reply = ask(FakeService(saying("a", "b")), stream=True)
+    assert not any("timings" in each for each in reply.events[:-1] if each["choices"][0]["delta"].get("content"))
