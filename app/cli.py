@@ -65,10 +65,12 @@ class LazyGroup(click.Group):
     type=click.Path(path_type=Path, dir_okay=False),
     help="Use this configuration file [env: PACELINE_CONFIG].",
 )
+@click.option("-c", "--continue", "last", is_flag=True, help="Open the last conversation of this folder.")
+@click.option("-r", "--resume", default="", metavar="ID", help="Open this conversation; the app lists them.")
 @click.version_option(version=__version__, prog_name="paceline")
 @click.pass_context
-def cli(context: click.Context, config: Path | None) -> None:
-    """A private coding assistant on your own machine.
+def cli(context: click.Context, config: Path | None, last: bool, resume: str) -> None:
+    """A private coding assistant on your own machine. Without a command: chat in the terminal.
 
     A small model drafts, a large one verifies: you get the large model's own words, sooner.
     """
@@ -77,6 +79,20 @@ def cli(context: click.Context, config: Path | None) -> None:
             raise ConfigError(f"there is no configuration file {config}", "check the name, or leave --config out")
         os.environ["PACELINE_CONFIG"] = str(config)
     if context.invoked_subcommand is None:
+        _chat(context, last=last, resume=resume)
+    elif last or resume:
+        raise click.UsageError("--continue and --resume open the app: they go without a command")
+
+
+def _chat(context: click.Context, *, last: bool, resume: str) -> None:
+    """The terminal app; help, where there is no terminal to show it on. Raises UsageError."""
+    if last and resume:
+        raise click.UsageError("--continue means the last conversation, --resume another: give one of them")
+    if sys.stdin is not None and sys.stdout is not None and sys.stdin.isatty() and sys.stdout.isatty():
+        importlib.import_module("paceline.commands.chat").open_app(last=last, session=resume)
+    elif last or resume:
+        raise click.UsageError("the app needs a terminal")
+    else:
         click.echo(context.get_help())
 
 

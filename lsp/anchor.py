@@ -14,6 +14,7 @@ from paceline.client.events import Extra
 from paceline.lsp.place import Place
 from paceline.lsp.suggestions import CLOSERS
 from paceline.prompts.lines import first_line, last_line_start, line_starts
+from paceline.workspace.redaction import REACH, redact, redact_part
 
 FAR = 600  # characters typed since the anchor, after which it is time for a new one
 TOO_FAR = 2400  # and after which the old one is of no use
@@ -48,6 +49,22 @@ class Window:
         if before[self.head : self.anchor] != self.prefix or behind(place.after, self.suffix) is None:
             return None
         return before[self.anchor :]
+
+    def shown(self, place: Place, typed: str) -> tuple[str, str]:
+        """What the model is shown before and after the cursor: without secrets, also those that an edge cuts.
+
+        Lengths stay as they are. typed: what stands between anchor and cursor, or "" to show nothing of it.
+        """
+        first = max(0, self.head - REACH)
+        near = place.before[first:]
+        start, end = self.head - first, self.anchor + len(typed) - first
+        skipped = behind(place.after, self.suffix)
+        if skipped is None:  # a place that this is no window of any more
+            return redact(self.prefix + typed), redact(self.suffix)
+        tail = len(near) + len(skipped)
+        near += place.after[: len(skipped) + len(self.suffix) + REACH]
+        found = redact_part(near, start, tail + len(self.suffix))
+        return found[: end - start], found[tail - start :]
 
     def far(self, typed: str) -> bool:
         """Whether it is time to choose a new anchor."""

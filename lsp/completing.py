@@ -15,7 +15,6 @@ from paceline.config import EditorConfig
 from paceline.errors import PacelineError
 from paceline.lsp import quiet
 from paceline.lsp.anchor import Budget, Reach, Window
-from paceline.lsp.context.gather import redacted
 from paceline.lsp.flight import Flight, Notice
 from paceline.lsp.place import Place
 from paceline.lsp.rhythm import Rhythm
@@ -23,7 +22,7 @@ from paceline.lsp.suggestions import Found, Suggestion, Suggestions, made
 from paceline.lsp.telling import Telling
 from paceline.lsp.windows import Windows
 from paceline.prompts.context import Attachment
-from paceline.prompts.shape import shape
+from paceline.prompts.shape import extent
 from paceline.prompts.trim import trim
 
 GRACE = 0.25  # seconds that a computation goes on which nobody waits for, but which still agrees with the text
@@ -257,7 +256,7 @@ class Completer:
     async def _infilled(self, place: Place, window: Window, notice: Notice, **changes: Any) -> Suggestion:  # noqa: ANN401
         typed = window.typed(place) or ""
         options = replace(self._options(place, window, typed), **changes)
-        done = await self._ask(window, typed, options, notice)
+        done = await self._ask(place, window, typed, options, notice)
         self.telling.mended()
         found = made(place, trim(place.before, place.after, done.text), done.model, done.logprobs)
         return replace(found, prefetched=options.priority == "prefetch")
@@ -265,11 +264,11 @@ class Completer:
     async def warm(self, place: Place, window: Window) -> None:
         """Have a window read, while nobody waits. Raises PacelineError, also where that was stopped."""
         options = replace(self._about(place, window), warm=True, priority="background", anchor=0)
-        await self._ask(window, "", options, _silent)
+        await self._ask(place, window, "", options, _silent)
 
-    async def _ask(self, window: Window, typed: str, options: Options, notice: Notice) -> Completion:
+    async def _ask(self, place: Place, window: Window, typed: str, options: Options, notice: Notice) -> Completion:
         """The engine's answer, from which something is learned about it. Raises PacelineError."""
-        prefix, suffix = redacted(window.prefix + typed), redacted(window.suffix)  # lengths stay as they are
+        prefix, suffix = window.shown(place, typed)
         done = await self.engine.infiller.complete(prefix, suffix, options, notice)
         if done.finish_reason in ("cancelled", "superseded"):
             raise StoppedError("the completion was stopped")
@@ -291,15 +290,16 @@ class Completer:
         return Options(filename=place.path, repository=repository, extra=window.extra)
 
     def _options(self, place: Place, window: Window, typed: str) -> Options:
-        block = self.settings.multiline and shape(place.before, place.after, place.language) == "block"
+        settings = self.settings
+        wanted = extent(place.before, place.after, place.language, settings.max_tokens, multiline=settings.multiline)
         return replace(
             self._about(place, window),
-            max_tokens=self.settings.max_tokens if block else min(self.settings.max_tokens, 64),
+            max_tokens=wanted.max_tokens,
             temperature=0.0,
             priority="completion",
             supersedes=f"{self.name}/{place.uri}",
-            stop_at="block" if block else "line",
-            max_lines=self.settings.max_lines,
+            stop_at=wanted.stop_at,
+            max_lines=settings.max_lines,
             anchor=len(typed),
             logprobs=True,
             partial=True,

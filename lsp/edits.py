@@ -306,7 +306,7 @@ def wanted_of(arguments: Sequence[Any]) -> Wanted:
     if isinstance(chosen, dict):
         try:
             ends = [types.Position(int(chosen[end]["line"]), int(chosen[end]["character"])) for end in ("start", "end")]
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, TypeError, ValueError, OverflowError):
             chosen = None
         else:
             chosen = types.Range(*ends)

@@ -49,7 +49,12 @@ def merge(sources: Sequence[Source], usual: EditorConfig = DEFAULTS) -> Settings
     editor, problems = usual, list[str]()
     for source in sources:
         for key, value in source.values.items():
-            changed = _with(editor, source, _snake(key), value)
+            name, said = _snake(key), value
+            if not source.trusted and name in ADDED and isinstance(value, (list, tuple)):
+                said = [each for each in value if not _takes_back(each)]
+                if len(said) < len(value):
+                    problems.append(f"{source.name}: {name!r} of a project may only hide more; '!' is left out")
+            changed = _with(editor, source, name, said)
             if isinstance(changed, str):
                 problems.append(f"{source.name}: {changed}")
             else:
@@ -75,7 +80,7 @@ def of_project(folder: Path) -> tuple[Source | None, str]:
     table = data.get(TABLE, {})
     others = [key for key in data if key != TABLE]
     wrong = f"{PROJECT_FILE}: only the table [{TABLE}] is read, not {', '.join(others)}" if others else ""
-    return Source(PROJECT_FILE, table if isinstance(table, dict) else {}, trusted=False), wrong
+    return Source(str(path), table if isinstance(table, dict) else {}, trusted=False), wrong
 
 
 def _with(editor: EditorConfig, source: Source, key: str, value: object) -> EditorConfig | str:
@@ -94,6 +99,11 @@ def _with(editor: EditorConfig, source: Source, key: str, value: object) -> Edit
     except msgspec.ValidationError as error:
         return f"{key!r} cannot be {value!r}: {str(error).partition(' - at ')[0]}"
     return msgspec.structs.replace(editor, **checked)
+
+
+def _takes_back(pattern: object) -> bool:
+    """Whether a pattern shows again what an earlier one hides. Blanks before it count for nothing, as in Git's rules."""
+    return isinstance(pattern, str) and pattern.strip().startswith("!")
 
 
 def _loosens(editor: EditorConfig, key: str, value: object) -> bool:

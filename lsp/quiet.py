@@ -2,9 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from paceline.config import EditorConfig
@@ -12,11 +10,9 @@ from paceline.lsp.place import Place
 from paceline.lsp.suggestions import CLOSERS
 from paceline.lsp.syntax import TRIPLE, inside, language_of, line_comment
 from paceline.prompts.lines import first_line, is_word, last_line_start, normalise
+from paceline.workspace.ignoring import matches
 from paceline.workspace.kinds import is_binary, is_generated, is_generated_file, is_minified, is_secret_file
 from paceline.workspace.redaction import redact
-
-if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
 
 SAMPLE = 8192  # characters of a document's head that say what kind of document it is
 NEAR = 1024  # characters around the cursor that are searched for secrets
@@ -111,7 +107,7 @@ def _of_the_file(place: Place, settings: EditorConfig, *, asked: bool) -> str | 
         return "off"
     if place.language and place.language in settings.disabled_languages:
         return "language"
-    if settings.ignore and path and _ignored(settings.ignore).match_file(path.lstrip("/")):
+    if matches(settings.ignore, path.lstrip("/")):
         return "ignored"
     if is_secret_file(path) or _in_a_secret(place):
         return "secret"
@@ -228,10 +224,3 @@ def _only_comments(text: str, place: Place) -> bool:
 def _line(place: Place) -> str:
     head, tail = place.before[-LONG_LINE - 1 :], place.after[: LONG_LINE + 1]
     return head[last_line_start(head) :] + first_line(tail)
-
-
-@lru_cache(maxsize=8)
-def _ignored(patterns: tuple[str, ...]) -> "GitIgnoreSpec":
-    from pathspec import GitIgnoreSpec
-
-    return GitIgnoreSpec.from_lines(patterns)

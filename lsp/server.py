@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property, partial  # pygls writes attributes on handlers, which methods do not take
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from lsprotocol import types
 from pygls.exceptions import FeatureRequestError
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 NOTEBOOKS = types.NotebookDocumentSyncOptions(
     notebook_selector=[types.NotebookDocumentFilterWithNotebook(notebook="*")], save=False
 )
+LARGEST = 2**31 - 1  # of the protocol's unsigned numbers
 REWRITE = types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.RefactorRewrite])
 
 
@@ -165,6 +166,9 @@ class Server(LanguageServer):
     async def _inline(self, params: types.InlineCompletionParams) -> types.InlineCompletionList:
         asked = params.context.trigger_kind == types.InlineCompletionTriggerKind.Invoked
         chosen = params.context.selected_completion_info
+        document = self.documents.document(params.text_document.uri)
+        if chosen is not None and (document is None or not _replaces(chosen.range, params.position, document)):
+            chosen = None
         shown, where = await self._suggested(params.text_document.uri, params.position, asked, chosen)
         ahead = chosen.text if chosen is not None else ""
         items = [
@@ -218,15 +222,17 @@ class Server(LanguageServer):
     async def _accept_part(self, arguments: Sequence[object], part: Callable[[str], str]) -> None:
         """Insert the next part of what is suggested at (uri, position), for editors that cannot do that themselves."""
         uri, at = (*arguments, None, None)[:2]
-        if not (isinstance(uri, str) and isinstance(at, dict)):
+        position = _position(at)
+        document = self.documents.document(uri) if isinstance(uri, str) else None
+        if document is None or position is None:
             return
-        position = types.Position(int(at.get("line", 0)), int(at.get("character", 0)))
-        place, document = self.documents.place(uri, position), self.documents.document(uri)
+        place = self.documents.place(document.uri, position)
         rest = self.session.rest(place) if place is not None else ""
-        if document is None or not rest:
+        if not rest:
             return
-        edit = types.TextEdit(types.Range(position, position), part(rest))
-        versioned = types.OptionalVersionedTextDocumentIdentifier(uri, document.version)
+        offset = document.offset(position)  # of a position beyond a line's end, that end
+        edit = types.TextEdit(document.range(offset, offset), part(rest))
+        versioned = types.OptionalVersionedTextDocumentIdentifier(document.uri, document.version)
         changes = types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(versioned, [edit])])
         await self.editor.apply(types.ApplyWorkspaceEditParams(changes, label="Paceline"))
 
@@ -236,7 +242,7 @@ class Server(LanguageServer):
     def _accepted_part(self, params: object) -> None:
         length, number = _get(params, "acceptedLength"), _number(_arguments(params))
         shown = self.session.shown.get(number)
-        if shown is not None and isinstance(length, int):
+        if shown is not None and _is_number(length):
             self.session.accepted(number, column(shown.text, length, self.documents.encoding))
 
     def _focused(self, params: object) -> None:
@@ -279,7 +285,26 @@ def _arguments(params: object) -> Sequence[object]:
 def _number(arguments: Sequence[object]) -> int:
     """The suggestion's; 0 where there is none."""
     first = arguments[0] if arguments else 0
-    return first if isinstance(first, int) else 0
+    return first if _is_number(first) else 0
+
+
+def _is_number(value: object) -> TypeGuard[int]:
+    """Whether it may count something. Python takes a truth value for a number."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST
+
+
+def _position(at: object) -> types.Position | None:
+    """The position that a command was given as plain data; None for anything else."""
+    line, character = _get(at, "line"), _get(at, "character")
+    return types.Position(line, character) if _is_number(line) and _is_number(character) else None
+
+
+def _replaces(where: types.Range, cursor: types.Position, document: Document) -> bool:
+    """Whether a popup's choice can stand there: on the cursor's line, around the cursor, in the document."""
+    start, end = document.offset(where.start), document.offset(where.end)
+    on_one_line = where.start.line == where.end.line == cursor.line
+    there = document.range(start, end) == where
+    return on_one_line and there and start <= document.offset(cursor) <= end
 
 
 def _get(data: object, name: str) -> object:

@@ -44,6 +44,8 @@ class Turn:
     timings: Mapping[str, Any] = field(default_factory=dict)  # as the engine's End event has them
     runs: tuple[Run, ...] = ()
     error: str = ""  # of a failed one: what a person is told
+    skipped: int = 0  # from this one on, so many of the branch's first turns are not shown to the model
+    summary: str = ""  # and this stands for them
 
 
 @dataclass(frozen=True)

@@ -85,6 +85,10 @@ class AsyncClient:
         """As Client.status."""
         return await self._asked(daemon_of(self.engine).status())
 
+    async def follow(self, flow: Flow[T]) -> T:
+        """What comes of several calls, one after the other."""
+        return await self._asked(flow)
+
     async def _asked(self, flow: Flow[T]) -> T:
         result: T
         try:

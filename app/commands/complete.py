@@ -1,6 +1,7 @@
 """`paceline complete FILE:LINE:COL`: one fill-in-the-middle completion."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -37,17 +38,23 @@ def command(
     """
     from paceline.commands.session import Telling, as_json, asked, opened, read_stdin, read_text, report
     from paceline.console import is_terminal, say
+    from paceline.prompts.context import language
     from paceline.prompts.lines import find_position
+    from paceline.prompts.shape import extent
     from paceline.status import Status
     from paceline.text import strip_controls
 
     name, line, column = parse_place(place)
     document = (read_stdin() or "") if name == "-" else read_text(Path(name))
     _, cursor = find_position(document, line, column)  # before the models are loaded
-    with Status() as status, opened(status, options) as (engine, _):
+    before, after = document[:cursor], document[cursor:]
+    with Status() as status, opened(status, options) as (engine, config):
         status.show("completing …")
-        wish = asked(options, single_line=single_line, priority="completion")
-        done = engine.complete(document[:cursor], document[cursor:], wish, Telling(status))
+        most = options.max_tokens or config.complete.max_tokens
+        wanted = extent(before, after, language(name), most, multiline=not single_line)
+        wish = asked(options, stop_at=wanted.stop_at, filename=Path(name).name, priority="completion")
+        wish = wish if options.max_tokens else replace(wish, max_tokens=wanted.max_tokens)
+        done = engine.complete(before, after, wish, Telling(status))
         status.clear()
         cut = {"prefix_cut": done.prefix_cut, "suffix_cut": done.suffix_cut}
         if options.as_object:

@@ -11,12 +11,14 @@ from paceline.commands.options import GenerationOptions
 from paceline.config import Config
 from paceline.console import say
 from paceline.daemon import assembly, selection
-from paceline.daemon.service import Overrides, Service
+from paceline.daemon.service import Overrides, Service, Wish
 from paceline.engine import sequence
 from paceline.engine.engine import Engine
 from paceline.engine.stats import Stats
 from paceline.engine.stream import Stream
 from paceline.prompts import chat
+from paceline.prompts.repository import Repository
+from paceline.prompts.stops import MAX_LINES
 from paceline.status import Status
 
 PATIENCE = 2.0  # seconds for a cancelled request to end
@@ -58,7 +60,9 @@ class InProcess:
         notice: Callable[[Event], None] = lambda _: None,
     ) -> Completion:
         """As Client.complete."""
-        done = self._service.complete_between(prefix, suffix, options.single_line, _overrides(options))
+        stop_at = options.stop_at or ("line" if options.single_line else "")
+        wish = Wish(stop_at, options.max_lines or MAX_LINES, place=Repository(options.repository, options.filename))
+        done = self._service.complete_between(prefix, suffix, wish, _overrides(options))
         return Completion(
             text=done.text,
             finish_reason=done.finish_reason,

@@ -273,13 +273,14 @@ class Service:
         Raises InputError (position outside the document), ModelError (the model cannot infill).
         """
         _, cursor = find_position(document, line, column)
-        return self.complete_between(document[:cursor], document[cursor:], single_line, overrides)
+        wish = Wish("line" if single_line else "")
+        return self.complete_between(document[:cursor], document[cursor:], wish, overrides)
 
     def complete_between(
-        self, prefix: str, suffix: str, single_line: bool = False, overrides: Overrides = Overrides()
+        self, prefix: str, suffix: str, wish: Wish = Wish(), overrides: Overrides = Overrides()
     ) -> Completion:
         """One completion between two texts; waits for it. Raises ModelError (the model cannot infill)."""
-        infill = self.prepare_infill(prefix, suffix, Wish("line" if single_line else ""))
+        infill = self.prepare_infill(prefix, suffix, wish)
         text, end = gather(self.start_infill(infill, overrides))
         final = infill.finish(text, unfinished=end.reason == "length")
         return Completion(final, end.reason, end.stats, infill.prompt)

@@ -1,17 +1,40 @@
 """How much is wanted at a place: the rest of a line, or a block. Told from the text around it, without a parser."""
 
 import re
+from dataclasses import dataclass
 from typing import Literal
 
 from paceline.prompts.comments import comment_mark
-from paceline.prompts.stops import Around, around
+from paceline.prompts.lines import first_line, last_line_start, normalise
+from paceline.prompts.stops import StopAt
 
 Shape = Literal["line", "block"]
 
+WINDOW = 2**16  # characters before the cursor that are looked at: all of an ordinary file
+LINE = 64  # tokens of the rest of a line, at most
 PROSE = frozenset(["asciidoc", "git-commit", "latex", "markdown", "plaintext", "restructuredtext", "tex"])
 _STRING = re.compile(r"'(?:\\.|[^'\\\n])*'|\"(?:\\.|[^\"\\\n])*\"|`(?:\\.|[^`\\])*`")
 _FENCE = re.compile(r'"""|\'\'\'')
+_CODE_LINE = re.compile(r"^(?:@\w|(?:async def|def|class|import|from|function|export|const|public|static)\b)", re.MULTILINE)
 _BLOCK_COMMENT = re.compile(r"/\*|\*/")
+
+
+@dataclass(frozen=True)
+class Extent:
+    """Where a completion ends."""
+
+    stop_at: StopAt
+    max_tokens: int
+
+
+def extent(before: str, after: str, language: str, max_tokens: int, *, multiline: bool = True) -> Extent:
+    """How far to go at a place. multiline: more than a line may come, where that is wanted.
+
+    language: the protocol's languageId, or a fenced block's; "" where it is not known.
+    """
+    if multiline and shape(before, after, language) == "block":
+        return Extent("block", max_tokens)
+    return Extent("line", min(max_tokens, LINE))
 
 
 def shape(before: str, after: str, language: str = "") -> Shape:
@@ -20,21 +43,30 @@ def shape(before: str, after: str, language: str = "") -> Shape:
 
     language: the protocol's languageId, "" where it is not known.
     """
-    place = around(before, after)
-    wanted = not place.rest.strip() and language not in PROSE and not _in_prose(place, language)
+    rest = first_line(after[:WINDOW])
+    wanted = not rest.strip() and language not in PROSE and not _in_prose(_near(before), language)
     return "block" if wanted else "line"
 
 
-def _in_prose(place: Around, language: str) -> bool:
+def _near(before: str) -> str:
+    """The end of a text; that of a long one begins where code does, so that quotes are counted from outside of them."""
+    if len(before) <= WINDOW:
+        return normalise(before)
+    near = normalise(before[-WINDOW:])
+    found = _CODE_LINE.search(near)
+    return near[found.start() if found else near.find("\n") + 1 :]
+
+
+def _in_prose(before: str, language: str) -> bool:
     """Whether the cursor is in a comment or in a text, as far as the lines before it tell."""
-    if language in ("", "python") and len(_FENCE.findall(place.before)) % 2:
+    if language in ("", "python") and len(_FENCE.findall(before)) % 2:
         return True
     mark = comment_mark(language) or "//"
-    if mark == "//":
-        marks = _BLOCK_COMMENT.findall(_without_strings(place.before))
+    if mark == "//" and "/*" in before:
+        marks = _BLOCK_COMMENT.findall(_without_strings(before))
         if marks and marks[-1] == "/*":
             return True
-    code = _without_strings(place.typed)
+    code = _without_strings(before[last_line_start(before) :])
     return mark in code or any(quote in code for quote in '"`')
 
 

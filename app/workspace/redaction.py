@@ -14,6 +14,10 @@ from itertools import pairwise
 Span = tuple[int, int]
 
 LONG = 4096  # characters of one secret at most; what is longer is replaced in part
+BLOCK = 4 * LONG  # characters of a block of several lines
+REACH = BLOCK + 256  # characters around a part of a text that may decide what in it is secret
+_LINE = 256  # characters within which the beginning of a line is looked for
+_HEAD, _FOOT = "-----BEGIN ", "-----END "
 # the fixed beginning of a key: what follows it. Beginnings that words have too ask for a random look.
 _KEYS: dict[str, tuple[str, bool]] = {
     **dict.fromkeys(("AKIA", "ASIA", "ABIA", "ACCA"), (r"[0-9A-Z]{16}\b", False)),
@@ -92,6 +96,21 @@ def redact(text: str) -> str:
     return "".join(parts) + text[at:]
 
 
+def redact_part(text: str, start: int, end: int) -> str:
+    """The characters [start, end) of the redacted text, told from what stands near: also of secrets that an edge cuts.
+
+    What stands farther away than REACH is not looked at.
+    """
+    first, last = max(0, start - LONG), min(len(text), end + LONG)
+    head = text.find(_HEAD, max(0, start - REACH), start)
+    first = min(first, head) if head >= 0 else first
+    if text.find(_HEAD, first, end) >= 0:
+        foot = text.find(_FOOT, end, end + REACH)
+        last = max(last, min(len(text), foot + LONG)) if foot >= 0 else last
+    first = max(text.rfind("\n", max(0, first - _LINE), first) + 1, first - _LINE, 0)
+    return redact(text[first:last])[start - first : end - first]
+
+
 def looks_random(value: str) -> bool:
     """Whether a program made this up: no word, name or path changes so often between kinds of characters."""
     if len(value) < 16 or _CODE.search(value) or all(map(_WORDY.fullmatch, re.split(r"[\W_]+", value))):
@@ -143,14 +162,14 @@ def _keys(text: str) -> Iterator[Span]:
 
 def _blocks(text: str) -> Iterator[Span]:
     """Private keys, and lines of what may be one whose head or foot lies outside."""
-    done, foot = 0, text.find("-----END ")
-    for at in _places(text, "-----BEGIN "):
+    done, foot = 0, text.find(_FOOT)
+    for at in _places(text, _HEAD):
         begin = _BLOCK.match(text, at)
         if begin is None or at < done:
             continue
         while 0 <= foot < at:
-            foot = text.find("-----END ", foot + 1)
-        whole = 0 <= foot <= begin.end() + 4 * LONG and _BLOCK_END.match(text, foot)
+            foot = text.find(_FOOT, foot + 1)
+        whole = 0 <= foot <= begin.end() + BLOCK and _BLOCK_END.match(text, foot)
         done = foot if whole else _blob_end(text, begin.end())
         yield begin.end(), done
     run: list[Span] = []
@@ -166,7 +185,7 @@ def _blocks(text: str) -> Iterator[Span]:
 
 def _blob_end(text: str, start: int) -> int:
     """Where a key block ends that has no foot yet."""
-    found = _BLOB.match(text, start, start + 4 * LONG)
+    found = _BLOB.match(text, start, start + BLOCK)
     return found.end() if found else start
 
 

@@ -10,7 +10,7 @@ from typing import TypeVar
 from paceline.config import EditorConfig
 from paceline.lsp.context.chunks import Chunks, inside, line_set
 from paceline.lsp.context.pieces import Piece, choose
-from paceline.lsp.context.regions import Open, Span
+from paceline.lsp.context.regions import Open
 from paceline.lsp.context.workspace import Live, Material, Module, Workspace
 from paceline.lsp.place import Place
 from paceline.prompts.context import Attachment
@@ -18,7 +18,7 @@ from paceline.workspace import files, git
 from paceline.workspace.ignoring import matches
 from paceline.workspace.kinds import is_secret_file
 from paceline.workspace.outline import identifiers, rendered
-from paceline.workspace.redaction import redact
+from paceline.workspace.redaction import redact, redact_part
 
 QUERY = (1500, 500)  # characters before and after the cursor that decide what helps
 USED = (20000, 5000)  # and that decide which definitions are used
@@ -29,7 +29,7 @@ MOST = 0.5  # but no more of it than this
 VIEW = 40  # lines around a cursor, where the editor does not tell what is visible
 FAR = 64  # lines that a person goes from one place to another
 DOCUMENTS = 512  # remembered
-OVERLAP = 4096  # characters around a piece in which secrets are looked for
+LARGE = 4096  # characters of a piece that is more than somebody cuts or pastes
 _Value = TypeVar("_Value")
 LOCAL = ("file:", "vscode-notebook-cell:")
 
@@ -104,9 +104,9 @@ class Context:
             document = self._open.get(uri)
             if document is None:
                 return
-            removed = document.text[start:end] if end - start < OVERLAP else ""
+            removed = document.text[start:end] if end - start < LARGE else ""
             for piece in (removed, inserted):
-                if len(piece) > 20 and piece.count("\n", 0, OVERLAP) > 1:
+                if len(piece) > 20 and piece.count("\n", 0, LARGE) > 1:
                     self._chunks.add(uri, document.name(), piece)
             document.edited(text, start, end, len(inserted), self._event(uri))
 
@@ -186,10 +186,10 @@ class Context:
 
     def _leave(self, document: Open) -> None:
         """Remember the place in a document where somebody was."""
-        spans = document.spans(OVERLAP // 2)
+        spans = document.spans(LARGE // 2)
         if spans:
             (start, end), _ = max(spans, key=lambda each: each[1])
-            self._chunks.add(document.uri, document.name(), _clean(document.text, (start, end)))
+            self._chunks.add(document.uri, document.name(), redact_part(document.text, start, end))
 
     def _said(self, document: Open) -> bool:
         """What can be said without a look at the disk: whether a document is to be left alone."""
@@ -245,7 +245,7 @@ class Context:
         found = []
         for age, document in enumerate(sorted(others, key=lambda each: -each.when)):
             for number, (span, _) in enumerate(document.spans(characters)):
-                text = _clean(document.text, span)
+                text = redact_part(document.text, *span)
                 key = f"region:{document.uri}:{number}"
                 prior = 1 / (1 + age / 5) / (1 + number / 4)
                 found.append(Piece(key, "region", document.name(), text, (span, text), prior))
@@ -260,13 +260,6 @@ def redacted(text: str) -> str:
 @lru_cache(maxsize=128)
 def _redacted(text: str) -> str:
     return redact(text)
-
-
-def _clean(text: str, span: Span) -> str:
-    """A part of a text without secrets, those too whose beginning lies before it."""
-    start, end = span
-    first = max(0, start - OVERLAP)
-    return redacted(text[first : end + OVERLAP])[start - first : end - first]
 
 
 def _signatures(module: Module, used: frozenset[str], characters: int) -> Piece:

@@ -9,6 +9,7 @@ from paceline.errors import InputError
 
 CODE = "def area(r):\n    return 3.14 * r\n\n\ndef ring(a, b):\n    ret\n\n\nprint(ring(1, 2))\n"
 HERE = "6:8"  # behind "ret"
+END = "10:1"  # where anything may follow
 VARIED = ("--temperature", 1, "--seed", 1, "--max-tokens", 60)  # gives several lines
 
 
@@ -55,13 +56,25 @@ def test_figures_go_to_stderr_and_change_nothing_on_stdout(paceline):
 
 
 def test_a_single_line_is_one_line(paceline):
-    words = ("complete", f"-:{HERE}", *VARIED)
+    words = ("complete", f"-:{END}", *VARIED)
     free = paceline.call(*words, stdin=CODE).out
     single = paceline.call(*words, "--single-line", "--json", stdin=CODE).data
     assert "\n" in free
     assert single["text"] == free.split("\n")[0].rstrip()
     assert single["finish_reason"] == "stop"
     assert single["usage"]["completion_tokens"] < 60
+
+
+@pytest.mark.parametrize(
+    ("document", "place"),
+    [("f()\n", "1:3"), ("# say \n", "1:7"), ('x = "say \n', "1:10"), ('def f():\n    """Say\n    \n', "3:5")],
+)
+def test_where_a_line_is_wanted_one_is_given_as_in_an_editor(paceline, document, place):
+    paceline.write("a.py", document)
+    words = ("complete", f"a.py:{place}", *VARIED, "--json")
+    usual = paceline.call(*words, stdin=document).data
+    assert usual["text"] == paceline.call(*words, "--single-line", stdin=document).data["text"]
+    assert "\n" not in usual["text"]
 
 
 def test_a_seed_gives_the_same_completion_whoever_drafts(paceline):
@@ -189,16 +202,17 @@ def test_only_line_endings_end_lines(paceline):
 
 @pytest.mark.parametrize("ending", ["\r\n", "\r"])
 def test_a_completion_has_the_line_endings_of_its_document(paceline, ending):
-    usual = paceline.call("complete", f"-:{HERE}", *VARIED, stdin=CODE).out
-    other = paceline.call("complete", f"-:{HERE}", *VARIED, stdin=CODE.replace("\n", ending)).out
+    usual = paceline.call("complete", f"-:{END}", *VARIED, stdin=CODE).out
+    other = paceline.call("complete", f"-:{END}", *VARIED, stdin=CODE.replace("\n", ending)).out
     assert "\n" in usual
     # a lone carriage return steers a terminal, and so is taken out of plain output
     assert other == usual.replace("\n", "\r\n" if ending == "\r\n" else "")
 
 
 def test_json_keeps_carriage_returns(paceline):
-    usual = paceline.call("complete", f"-:{HERE}", *VARIED, "--json", stdin=CODE).data["text"]
-    other = paceline.call("complete", f"-:{HERE}", *VARIED, "--json", stdin=CODE.replace("\n", "\r")).data["text"]
+    usual = paceline.call("complete", f"-:{END}", *VARIED, "--json", stdin=CODE).data["text"]
+    other = paceline.call("complete", f"-:{END}", *VARIED, "--json", stdin=CODE.replace("\n", "\r")).data["text"]
+    assert "\n" in usual
     assert other == usual.replace("\n", "\r")
 
 
@@ -258,7 +272,7 @@ def test_the_texts_of_control_tokens_in_a_file_are_plain_text(paceline, text):
 
 def test_control_characters_of_the_model_never_reach_stdout(paceline, tiny):
     paceline.configure(target=tiny.hostile, draft="none")
-    words = ("complete", f"-:{HERE}", "--max-tokens", 120)
+    words = ("complete", f"-:{END}", "--temperature", 1, "--seed", 6, "--max-tokens", 120)
     said = paceline.call(*words, "--json", stdin=CODE).data["text"]
     shown = paceline.call(*words, stdin=CODE).out
     assert "\x1b]0;title\x07" in said

@@ -43,6 +43,38 @@ def test_it_does_not_hold_when_the_suffix_changes():
     assert window.typed(at("one\ntwo", "\nthree!\n")) is None
 
 
+KEY = "MIIEpAIBAAKCAQEA0Z3VS5JJcds3xfn/ygWyF0PbnGcsqFvX8aBcDeFgHiJkLmNo\n"
+BLOCK = "-----BEGIN PRIVATE " + "KEY-----\n" + KEY * 12 + "aBcDeFgH\n-----END PRIVATE " + "KEY-----\n"
+
+
+@pytest.mark.parametrize("lines", range(12))
+def test_a_key_that_an_edge_of_the_window_cuts_is_not_shown(lines: int):
+    cut = len(KEY) * lines
+    before, after = LINES[:3000] + BLOCK + "x = 1\n", "\n" + BLOCK + LINES[:3000]
+    window = choose(at(before, after), Budget(len(BLOCK) - 20 - cut, 1 + cut + 40))
+    assert 0 < len(window.prefix) < len(BLOCK)
+    prefix, suffix = window.shown(at(before, after), "")
+    assert (len(prefix), len(suffix)) == (len(window.prefix), len(window.suffix))
+    assert not any(part in prefix + suffix for part in ("MIIE", "LmNo", "aBcDeFgH"))
+
+
+def test_typing_does_not_change_what_is_shown_before_and_after():
+    before, after = LINES[:9000] + BLOCK, "\n}\n" + BLOCK + LINES[:9000]
+    window = choose(at(before, after), ROOMY)
+    prefix, suffix = window.shown(at(before, after), "")
+    typed = ""
+    for char in "password = 'x' + \"Gr8!zebra\"\n    f(value":
+        typed += char
+        shown = window.shown(at(before + typed, after), typed)
+        assert (shown[0][: len(prefix)], shown[1]) == (prefix, suffix)
+        assert len(shown[0]) == len(prefix) + len(typed)
+
+
+def test_closing_marks_behind_the_cursor_are_not_shown():
+    window = choose(at("f(", ")\ntail\n"), ROOMY)
+    assert window.shown(at("f(g(", "))\ntail\n"), "f(g(") == ("f(g(", "\ntail\n")
+
+
 def test_closing_marks_that_an_editor_puts_behind_the_cursor_do_not_matter():
     window = choose(at("one\n", "\ntail\n"), ROOMY)
     assert window.typed(at("one\nprint(", ")\ntail\n")) == "print("

@@ -63,6 +63,27 @@ def test_a_project_may_hide_more_but_not_show_more():
     assert len(found.problems) == 2
 
 
+@pytest.mark.parametrize("pattern", ["!keys.py", " !keys.py", "\t!*", "!!keys.py", "!"])
+def test_a_project_cannot_show_again_what_the_person_hides(pattern: str):
+    mine = Source("mine", {"ignore": ["keys.py"]})
+    project = Source("project", {"ignore": ["more.py", pattern, "last.py"]}, trusted=False)
+    found = merge([mine, project])
+    assert found.editor.ignore == ("keys.py", "more.py", "last.py")
+    assert "project" in found.problems[0]
+
+
+@pytest.mark.parametrize("pattern", ["\\!keys.py", "a!b"])
+def test_a_mark_within_a_projects_pattern_takes_nothing_back(pattern: str):
+    found = merge([Source("project", {"ignore": [pattern]}, trusted=False)])
+    assert found.editor.ignore == (pattern,)
+    assert found.problems == ()
+
+
+def test_the_person_may_show_again_what_a_project_hides():
+    project = Source("project", {"ignore": ["*.py"]}, trusted=False)
+    assert merge([project, Source("mine", {"ignore": ["!a.py"]})]).editor.ignore == ("*.py", "!a.py")
+
+
 def test_a_projects_file_is_read_from_its_folder(tmp_path: Path):
     (tmp_path / PROJECT_FILE).write_text('[editor]\nignore = ["secret/"]\n')
     source, wrong = of_project(tmp_path)

@@ -69,6 +69,7 @@ def test_every_reason_that_can_be_given_has_a_sentence():
         (changed(ignore=("*.py", "!b.py")), "ignored"),
         (changed(ignore=("*.py", "!a.py")), None),
         (changed(ignore=("/vendor/",)), None),
+        (changed(ignore=("!", "[z-a]", "*.py")), "ignored"),
         (changed(max_file_kb=1), None),
     ],
 )

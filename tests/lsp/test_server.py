@@ -4,6 +4,7 @@ import asyncio
 import socket
 import subprocess
 import sys
+from random import Random
 
 import psutil
 import pytest
@@ -276,6 +277,108 @@ def test_nonsense_does_no_harm(daemon: RealDaemon):
             with pytest.raises(JsonRpcException):
                 await editor.do("paceline.nothing")
             assert await editor.open(FUNCTION).ask()
+
+    run(scenario)
+
+
+NONSENSE = [
+    None, True, False, 0, 1, -1, 2**31, 10**400, 1.5, -0.0, float("inf"), "", "1", "file:///work/project/a.py", "%", [], {},
+    [None], {"line": None}, {"line": "x", "character": "y"}, {"line": -1, "character": -1}, {"line": [], "character": {}},
+    {"line": 10**30, "character": 10**30}, {"line": 4, "character": 10**9}, {"line": True, "character": False},
+    {"start": {"line": 0}, "end": 1}, {"start": {"line": 0, "character": 0}, "end": {"line": float("inf"), "character": 1}},
+    {"start": {"line": 9**99, "character": -3}, "end": {"line": -9, "character": 1}}, {"uri": 3}, {"uri": None},
+]  # fmt: skip
+COMMANDS = ["accept", "acceptWord", "acceptLine", "restartEngine", "status"]
+NOTICES = ["didShowCompletion", "didPartiallyAcceptCompletion", "didFocus"]
+
+
+def test_commands_with_any_arguments_are_answered_or_ignored_and_raise_nothing(daemon: RealDaemon):
+    async def scenario() -> None:
+        random = Random(7)
+        async with lsp_editor(daemon.environment) as editor:
+            page = editor.open(FUNCTION)
+            (first, *_) = await page.ask()
+            assert first.command is not None
+            known = [page.uri, *(first.command.arguments or [])]
+            for name in COMMANDS:
+                for one in NONSENSE:
+                    await editor.do(f"paceline.{name}", one)
+                    await editor.do(f"paceline.{name}", page.uri, one)
+                for _ in range(10):
+                    await editor.do(f"paceline.{name}", *random.choices(NONSENSE + known, k=random.randrange(5)))
+                for arguments in ({}, *({"arguments": each} for each in (None, "x", 3, {"a": 1}, {}))):
+                    raw = {"command": f"paceline.{name}", **arguments}
+                    editor.send("workspace/executeCommand", raw, id=f"{name} {arguments}")
+            assert editor.shown == []
+            assert await page.ask()
+
+    run(scenario)
+
+
+def test_an_edit_of_nonsense_says_what_it_needs_and_raises_nothing(daemon: RealDaemon):
+    async def scenario() -> None:
+        async with lsp_editor(daemon.environment) as editor:
+            page = editor.open(FUNCTION)
+            for one in NONSENSE:
+                await editor.do("paceline.edit", one)
+                await editor.do("paceline.edit", page.uri, one)
+                await editor.do("paceline.edit", page.uri, {"start": one, "end": one}, one, one)
+            await editor.do("paceline.status")
+            assert editor.shown
+            assert all("stumbled" not in each and "failed" not in each for each in editor.shown)
+
+    run(scenario)
+
+
+def test_notifications_of_any_shape_are_ignored_and_raise_nothing(daemon: RealDaemon):
+    async def scenario() -> None:
+        random = Random(8)
+
+        def nested(value: object, *names: str) -> object:
+            return {names[0]: nested(value, *names[1:])} if names else value
+
+        async with lsp_editor(daemon.environment) as editor:
+            page = editor.open(FUNCTION)
+            (first, *_) = await page.ask()
+            assert first.command is not None
+            number = (first.command.arguments or [0])[0]
+            for name in NOTICES:
+                for one in [*NONSENSE, [number], number]:
+                    shapes = [one, nested(one, "item"), nested(one, "item", "command", "arguments")]
+                    shapes += [nested(one, "textDocument"), nested(one, "textDocument", "uri")]
+                    for shape in shapes:
+                        editor.send(f"textDocument/{name}", shape)
+                    item = nested([random.choice([number, one])], "command", "arguments")
+                    editor.send(f"textDocument/{name}", {"item": item, "acceptedLength": one})
+            await editor.do("paceline.status")
+            assert editor.shown == []
+            assert await page.ask()
+
+    run(scenario)
+
+
+@pytest.mark.parametrize(
+    ("start", "end"),
+    [
+        ((1, 5), (1, 3)),  # its end before its beginning
+        ((0, 3), (1, 5)),  # over several lines
+        ((1, 3), (2, 0)),
+        ((1, 3), (1, 99)),  # beyond the line's end
+        ((9, 0), (9, 2)),  # beyond the document's
+        ((0, 1), (0, 3)),  # on another line than the cursor
+        ((1, 0), (1, 3)),  # not around the cursor
+    ],
+)
+def test_a_popups_choice_that_cannot_stand_there_counts_as_none(daemon: RealDaemon, start, end):
+    async def scenario() -> None:
+        async with lsp_editor(daemon.environment) as editor:
+            page = editor.open("import os\nos.pa|\nprint(os)\n")
+            where = types.Range(types.Position(*start), types.Position(*end))
+            items = await page.ask(chosen=types.SelectedCompletionInfo(range=where, text="path"))
+            plain = await editor.open("import os\nos.pa|\nprint(os)\n", name="b.py").ask()
+            assert [each.insert_text for each in items] == [each.insert_text for each in plain]
+            assert all(each.range == types.Range(page.position(15), page.position(15)) for each in items)
+            assert items
 
     run(scenario)
 

@@ -121,6 +121,19 @@ def test_a_project_says_what_is_left_alone(run, tmp_path):
     run(scenario)
 
 
+def test_what_several_projects_leave_alone_adds_up(run, tmp_path):
+    async def scenario() -> None:
+        folders = [tmp_path / "one", tmp_path / "two"]
+        for folder, name in zip(folders, ("a.py", "b.py"), strict=True):
+            folder.mkdir()
+            (folder / PROJECT_FILE).write_text(f'[editor]\nignore = ["{name}"]\n', encoding="utf-8")
+        desk = Desk(tmp_path)
+        await desk.session.read_projects(folders)
+        assert desk.session.settings.ignore == ("a.py", "b.py")
+
+    run(scenario)
+
+
 def test_what_was_accepted_is_counted(run, tmp_path):
     async def scenario() -> None:
         desk = Desk(tmp_path, ScriptedInfiller(lambda *_: "compute(a, b)"))

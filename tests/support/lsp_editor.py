@@ -126,9 +126,9 @@ class LspEditor:
             types.ExecuteCommandParams(command, arguments=list(arguments))
         )
 
-    def send(self, method: str, params: object) -> None:
-        """A notification that may be against the protocol."""
-        body = json.dumps({"jsonrpc": "2.0", "method": method, "params": params}).encode()
+    def send(self, method: str, params: object, **more: object) -> None:
+        """A notification that may be against the protocol; with an `id`, a request whose answer is not looked at."""
+        body = json.dumps({"jsonrpc": "2.0", "method": method, "params": params, **more}).encode()
         assert self.client._server is not None
         assert self.client._server.stdin is not None
         self.client._server.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))

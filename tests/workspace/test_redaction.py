@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paceline.workspace import redaction
-from paceline.workspace.redaction import looks_random, redact
+from paceline.workspace.redaction import REACH, looks_random, redact, redact_part
 
 if sys.version_info >= (3, 11):
     from re._parser import parse
@@ -115,6 +115,34 @@ def test_public_keys_and_code_after_a_lone_head_stay():
     assert redact(f"# starts with -----BEGIN {PRIVATE}\ndef f():\n    return 1\n").endswith("def f():\n    return 1\n")
 
 
+KEY_BLOCK = f"-----BEGIN {PRIVATE}\n{BLOB * 40}TUlJRXBBSUJBQQ\n-----END {PRIVATE}\n"
+CODE = "def f(value):\n    return value + 1\n\n\n"
+
+
+@pytest.mark.parametrize("block", [KEY_BLOCK, KEY_BLOCK.replace(PRIVATE, "CERTIFICATE-----"), BLOB * 5])
+def test_a_secret_of_several_lines_is_known_whatever_edge_cuts_it(block):
+    text = CODE * 50 + block + CODE * 50
+    whole, begin = redact(text), len(CODE) * 50
+    assert whole != text
+    for edge in range(begin, begin + len(block), 7):
+        assert redact_part(text, edge, len(text)) == whole[edge:]
+        assert redact_part(text, 0, edge) == whole[:edge]
+
+
+def test_a_part_within_a_long_key_block_is_replaced_though_neither_end_is_near():
+    short_lines = "TUlJRXBBSUJBQQ\n" * 600  # which by themselves look like nothing
+    text = CODE + f"-----BEGIN {PRIVATE}\n" + short_lines + f"-----END {PRIVATE}\n" + CODE
+    middle = len(text) // 2
+    assert set(redact_part(text, middle, middle + 50)) == {"*", "\n"}
+
+
+def test_what_is_looked_at_around_a_part_is_bounded(monkeypatch):
+    seen = []
+    monkeypatch.setattr(redaction, "redact", lambda text: seen.append(len(text)) or text)
+    redact_part(KEY_BLOCK * 2000, 3_000_000, 3_001_000)
+    assert seen[0] <= 1000 + 2 * REACH + redaction.LONG
+
+
 def test_letters_whose_lower_case_is_longer_move_nothing():
     assert redact('İİİ\npassword = "hunter22"\n') == 'İİİ\npassword = "********"\n'
 
@@ -135,6 +163,16 @@ def test_length_and_blanks_stay_and_only_asterisks_come(text):
     assert len(found) == len(text)
     assert all(new in (old, "*") for old, new in zip(text, found, strict=True))
     assert re.findall(r"\s", found) == re.findall(r"\s", text)
+
+
+long_pieces = st.sampled_from([KEY_BLOCK, BLOB * 3, BLOB * 2, CODE * 30, CODE * 200, *SECRETS.values(), *(g for g, _ in GIVEN)])
+
+
+@given(st.lists(long_pieces, max_size=8).map("\n".join), st.data())
+def test_a_part_is_redacted_as_the_whole_text_is(text, data):
+    start = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(start, len(text)))
+    assert redact_part(text, start, end) == redact(text)[start:end]
 
 
 @given(st.text(string.ascii_lowercase + "_. ", max_size=60))

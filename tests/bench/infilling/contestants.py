@@ -13,7 +13,7 @@ from paceline.daemon.service import Overrides, Service, Wish, gather
 from paceline.lsp.anchor import Budget, choose
 from paceline.lsp.place import Place
 from paceline.prompts.repository import Repository
-from paceline.prompts.shape import shape
+from paceline.prompts.shape import extent
 from paceline.prompts.trim import trim
 
 LINE_TOKENS = 64
@@ -39,14 +39,13 @@ class Ours:
         """As the language server does it, which tells by itself whether one line is wanted or several may be."""
         window = choose(Place("file:///hole.py", "python", 1, hole.before, hole.after, hole.path), WINDOW)
         typed = hole.before[window.anchor :]
-        block = several and shape(hole.before, hole.after, "python") == "block"
+        wanted = extent(hole.before, hole.after, "python", self._settings.max_tokens, multiline=several)
         wish = Wish(
-            stop_at="block" if block else "line",
+            stop_at=wanted.stop_at,
             anchor=len(typed),
             place=Repository("", hole.path),
         )
-        most = self._settings.max_tokens
-        asked = Overrides(max_tokens=most if block else min(most, LINE_TOKENS), temperature=0.0)
+        asked = Overrides(max_tokens=wanted.max_tokens, temperature=0.0)
         infill = self._service.prepare_infill(window.prefix + typed, window.suffix, wish)
         text, end = gather(self._service.start_infill(infill, asked))
         return trim(hole.before, hole.after, infill.finish(text, unfinished=end.reason == "length"))

@@ -1,0 +1,132 @@
+"""One answer while it is written: kept as it comes, and told."""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from dataclasses import replace
+from typing import Protocol
+
+from paceline.chat.happenings import Tell, Told, Working
+from paceline.chat.keeper import Keeper
+from paceline.chat.turns import Run, State, Turn
+from paceline.client.cancel import Cancel
+from paceline.client.events import End, Event, Loading, Note, Pace, Progress, Reasoning, Text
+from paceline.errors import PacelineError
+
+KEPT_EVERY = 2.0  # seconds of an answer that a crash may cost
+
+
+class Grew(Protocol):
+    """Told of more text."""
+
+    def __call__(self, turn: Turn, text: str, drafter: str) -> None:
+        """The turn as it is now, and what was added."""
+        ...
+
+
+class Answering:
+    """Writes one turn. It is kept every few seconds, and at the end whatever the end is."""
+
+    def __init__(
+        self,
+        turn: Turn,
+        store: Keeper,
+        changed: Callable[[Turn], None],
+        grew: Grew,
+        tell: Tell,
+    ) -> None:
+        self.turn = turn
+        self._store = store
+        self._changed = changed
+        self._grew = grew
+        self._tell = tell
+        self._cancel = Cancel()
+        self._unkept: list[Text] = []
+        self._kept_at = time.monotonic()
+        self._failing = False  # the store: said once
+
+    @property
+    def cancel(self) -> Cancel:
+        """Ends it early."""
+        return self._cancel
+
+    async def run(self, events: AsyncGenerator[Event, None]) -> None:
+        """Until its end. Errors become the turn's; only the task's own cancellation is raised."""
+        self._tell(Working("waiting"))
+        try:
+            async with aclosing(events) as coming:
+                async for event in coming:
+                    self._take(event)
+        except PacelineError as error:
+            self._end("failed", error=str(error))
+        except (asyncio.CancelledError, GeneratorExit):
+            self._end("stopped")
+            raise
+        if self.turn.state == "streaming":
+            self._end("failed", error="the answer ended early")
+
+    def _take(self, event: Event) -> None:
+        if isinstance(event, Text):
+            self._add(event)
+        elif isinstance(event, Pace):
+            share = event.accepted / event.drafted if event.drafted else None
+            self._tell(
+                Working(
+                    "writing",
+                    tokens=event.tokens,
+                    per_second=event.per_second or None,
+                    acceptance=share,
+                    speed_up=event.speed_up,
+                )
+            )
+        elif isinstance(event, Progress):
+            self._tell(Working("reading", event.done, event.total, event.ms_left))
+        elif isinstance(event, Loading):
+            self._tell(Working("loading"))
+        elif isinstance(event, Reasoning):
+            self._tell(Working("thinking"))
+        elif isinstance(event, Note):
+            self._tell(Told(event.text))
+        elif isinstance(event, End):
+            states: dict[str, State] = {"cancelled": "stopped", "superseded": "stopped", "length": "length"}
+            self.turn = replace(self.turn, model=event.model, timings=dict(event.timings))
+            self._end(states.get(event.reason, "done"))
+
+    def _add(self, event: Text) -> None:
+        run = Run(event.drafter, len(event.text))
+        self.turn = replace(self.turn, text=self.turn.text + event.text, runs=longer(self.turn.runs, run))
+        self._unkept.append(event)
+        if time.monotonic() - self._kept_at >= KEPT_EVERY:
+            self._keep()
+        self._grew(self.turn, event.text, event.drafter)
+
+    def _keep(self) -> None:
+        text = "".join(each.text for each in self._unkept)
+        runs = tuple(Run(each.drafter, len(each.text)) for each in self._unkept)
+        self._unkept.clear()
+        self._kept_at = time.monotonic()
+        self._safely(lambda: self._store.append(self.turn.id, text, runs))
+
+    def _end(self, state: State, error: str = "") -> None:
+        if self.turn.state != "streaming":
+            return
+        self.turn = replace(self.turn, state=state, error=error)
+        self._safely(lambda: self._store.update(self.turn))
+        self._changed(self.turn)
+
+    def _safely(self, keep: Callable[[], None]) -> None:
+        """An answer is shown even where it cannot be kept."""
+        try:
+            keep()
+        except PacelineError as error:
+            if not self._failing:
+                self._tell(Told(f"this answer is not kept: {error}", error=True))
+            self._failing = True
+
+
+def longer(runs: tuple[Run, ...], more: Run) -> tuple[Run, ...]:
+    """The runs with one more, joined with the last where the same drafted both."""
+    if runs and runs[-1].drafter == more.drafter:
+        return (*runs[:-1], Run(more.drafter, runs[-1].characters + more.characters))
+    return (*runs, more)

@@ -1,0 +1,189 @@
+"""Things that go with a message, exactly as the model is shown them."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from paceline.chat.context.finder import Finder, Found
+from paceline.chat.context.mentions import Mention
+from paceline.chat.context.symbols import language_of, symbols
+from paceline.chat.context.walking import Walk
+from paceline.chat.reading import read_text
+from paceline.chat.turns import Attached
+from paceline.errors import InputError
+from paceline.prompts.context import Attachment, with_files
+from paceline.text import replace_surrogates, strip_controls
+from paceline.workspace import git
+from paceline.workspace.ignoring import Rules
+from paceline.workspace.kinds import is_secret_file
+from paceline.workspace.redaction import redact
+
+FOLDER = 64 * 1024  # characters of a folder's files that are shown
+LISTED = 400  # entries of a folder that are listed
+HIDDEN = "secrets in it are replaced by asterisks"
+
+
+class KeptBackError(InputError):
+    """Something is not attached unasked. may_override: a person may say yes to it; False for secrets."""
+
+    def __init__(self, message: str, hint: str = "", *, may_override: bool) -> None:
+        super().__init__(message, hint)
+        self.may_override = may_override
+
+
+class Attaching:
+    """Reads what was found or mentioned in one workspace. Blocks: call it in a thread."""
+
+    def __init__(self, root: Path, ignore: Sequence[str] = ()) -> None:
+        """ignore: patterns as in .gitignore, besides those of the workspace's own files."""
+        self._root = root.resolve()
+        self._ignore = tuple(ignore)
+        self._rules = Rules(str(self._root), self._ignore)
+
+    def of(self, found: Found, output: Attached | None = None, *, override: bool = False) -> Attached:
+        """What was found. output: the last command's. Raises InputError, KeptBackError among them."""
+        if found.kind == "diff":
+            return self.diff()
+        if found.kind == "output":
+            if output is None:
+                raise InputError("no command has been run yet", "run one with ! in front of it, such as !git status")
+            return output
+        if found.kind == "folder":
+            return self.folder(found.path, override=override)
+        if found.kind == "symbol":
+            return self._symbol(found, override=override)
+        return self.file(found.path, found.first, found.last, override=override)
+
+    def mention(
+        self, mention: Mention, finder: Finder, output: Attached | None = None, *, override: bool = False
+    ) -> Attached:
+        """What is mentioned. Raises InputError, KeptBackError among them."""
+        found = finder.resolve(mention.name)
+        if found is None:
+            raise InputError(f"there is nothing called {mention.name} here", "type @ and a part of the name to search")
+        if found.kind == "file":
+            found = replace(found, first=mention.first, last=mention.last)
+        return self.of(found, output, override=override)
+
+    def file(self, path: str, first: int = 0, last: int = 0, *, override: bool = False) -> Attached:
+        """A file, or lines of it. path: relative to the workspace, or absolute. Raises as `of`."""
+        where, name = self._allowed(path, override=override)
+        text, cut = _shown(read_text(where, name))
+        if first:
+            text, lines = _lines(text, first, last, name)
+            name = f"{name}:{lines}"
+        return Attached("file", name, text, str(where), cut)
+
+    def folder(self, path: str, *, override: bool = False) -> Attached:
+        """A listing of a folder, and its files as far as they go. Raises as `of`."""
+        where, name = self._allowed(path.rstrip("/") + "/", override=override)
+        name = name.rstrip("/") + "/"
+        if not where.is_dir():
+            raise InputError(f"{name} is not a folder", "type @ and a part of the name to search")
+        inside = where.is_relative_to(self._root) and not self._rules.ignored(_within(name))
+        below = where.relative_to(self._root).as_posix() + "/" if inside else ""
+        walk = Walk(str(self._root), self._ignore) if inside else Walk(str(where), self._ignore)
+        names = [each.path.removeprefix(below) for each in walk.entries("" if below == "./" else below)]
+        listing = "\n".join([*names[:LISTED], *([f"… and {len(names) - LISTED:,} more"] if names[LISTED:] else [])])
+        blocks, out = _files(where, [each for each in names if not each.endswith("/")])
+        text = "\n\n".join([f"{name}\n{listing}", *blocks])
+        return Attached("folder", name, text, str(where), _left_out(out))
+
+    def diff(self) -> Attached:
+        """What has changed since the last commit, staged or not. Raises InputError where nothing has."""
+        found = git.changes(str(self._root))
+        if not found:
+            raise InputError("nothing has changed since the last commit, or Git cannot tell", "see `git status`")
+        shown = [(name, hunks) for name, hunks in found if not self._rules.excluded(name)]
+        parts = [f"--- a/{name}\n+++ b/{name}\n{hunks}" for name, hunks in shown]
+        notes = [f"{len(found) - len(shown)} files are kept back"] if len(shown) < len(found) else []
+        if sum(len(hunks.encode()) + 4 * len(name) for name, hunks in found) > git.LARGEST * 0.95:
+            notes.append(f"only the first {git.LARGEST >> 10} KiB are shown")
+        text, hidden = _shown("".join(part if part.endswith("\n") else part + "\n" for part in parts))
+        return Attached("diff", "git diff", text, "", "; ".join([*notes, *([hidden] if hidden else [])]))
+
+    def _symbol(self, found: Found, *, override: bool) -> Attached:
+        where, name = self._allowed(found.path, override=override)
+        text, cut = _shown(read_text(where, name))
+        same = [each for each in symbols(language_of(name), text) if each.name == found.name]
+        if not same:
+            raise InputError(f"{found.name} is not defined in {name} any more", "type @ and a part of the name")
+        symbol = min(same, key=lambda each: abs(each.first - found.first))
+        part, lines = _lines(text, symbol.first, symbol.last, name)
+        return Attached("symbol", f"{found.name}, {name}:{lines}", part, str(where), cut)
+
+    def _allowed(self, path: str, *, override: bool) -> tuple[Path, str]:
+        """Where a file or folder is, links followed, and its name. Raises KeptBackError, or InputError: not there."""
+        spelled = replace_surrogates(strip_controls(path)).replace("\n", " ")
+        try:
+            where = (self._root / Path(path).expanduser()).resolve(strict=True)
+        except (OSError, RuntimeError, ValueError) as error:
+            raise InputError(f"there is no {spelled} here", "type @ and a part of the name to search") from error
+        inside = where.is_relative_to(self._root)
+        name = where.relative_to(self._root).as_posix() if inside else str(where)
+        name = "./" if name == "." else replace_surrogates(strip_controls(name)).replace("\n", " ")
+        real = where.relative_to(self._root).as_posix() if inside else str(where)
+        end = "/x" if where.is_dir() else ""
+        if is_secret_file(real + end) or is_secret_file(path.rstrip("/") + end):
+            raise KeptBackError(f"{name} looks like a file of secrets, which no model is shown", may_override=False)
+        if override:
+            return where, name
+        if not inside:
+            raise KeptBackError(f"{name} is outside of the workspace {self._root}", may_override=True)
+        if real != "." and self._rules.ignored(real + (end and "/\x01")):
+            raise KeptBackError(f"{name} is kept from models by ignore rules", may_override=True)
+        return where, name
+
+
+def message_text(question: str, attached: Sequence[Attached]) -> str:
+    """Exactly what the model is sent for a turn: what is attached, in order, then the question.
+
+    The same turn always gives the same text, so that an engine finds its tokens in the cache.
+    """
+    return with_files(question, [Attachment(each.name, each.text) for each in attached], None)
+
+
+def _within(folder: str) -> str:
+    """A name in a folder that no rule is about: whether it is ignored is whether the folder is."""
+    return f"{folder.rstrip('/')}/\x01"
+
+
+def _shown(text: str) -> tuple[str, str]:
+    """The text as a model may see it, and what was left out of it."""
+    clean = redact(replace_surrogates(text))
+    return clean, HIDDEN if clean != text else ""
+
+
+def _lines(text: str, first: int, last: int, name: str) -> tuple[str, str]:
+    """Lines of a text, from 1, the last included, and their numbers in words. Raises InputError beyond its end."""
+    lines = text.split("\n")
+    count = len(lines) - (lines[-1] == "")
+    if first > count:
+        raise InputError(f"{name} has {count:,} lines, and no line {first:,}", "name lines that are there")
+    last = min(max(first, last), count)
+    part = "\n".join(lines[first - 1 : last]) + ("\n" if last < len(lines) else "")
+    return part, str(first) if first == last else f"{first}-{last}"
+
+
+def _files(folder: Path, names: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Whole files as they fit into FOLDER characters, and the names of those that do not fit or are no text."""
+    blocks, out, room = list[str](), list[str](), FOLDER
+    for name in names:
+        try:
+            text = _shown(read_text(folder / name, name, room))[0] if room > 0 else None
+        except InputError:
+            text = None
+        if text is None or len(text) > room:
+            out.append(name)
+            continue
+        blocks.append(f"===== {name}\n{text}")
+        room -= len(text)
+    return blocks, out
+
+
+def _left_out(names: Sequence[str]) -> str:
+    """In words."""
+    if not names:
+        return ""
+    more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
+    return f"listed only, without their text: {', '.join(names[:3])}{more}"

@@ -1,0 +1,252 @@
+"""One conversation: what has been said, what is being answered, what waits. Knows no screen.
+
+Everything that happens is told as one of the `Happening`s, in order, on the event loop that calls it.
+"""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from paceline.chat.answering import Answering
+from paceline.chat.happenings import Added, Changed, Grew, Moved, Queued, Tell, Told, Working
+from paceline.chat.keeper import Keeper
+from paceline.chat.tree import leaf_below, path, siblings
+from paceline.chat.turns import Attached, Session, Turn
+from paceline.client.cancel import Cancel
+from paceline.client.events import Event, Extra, Message, Options
+from paceline.errors import InputError, PacelineError
+
+
+class Engine(Protocol):
+    """Who answers: client.async_client.AsyncClient."""
+
+    def chat(
+        self, messages: Sequence[Message], options: Options = ..., cancel: Cancel | None = ...
+    ) -> AsyncGenerator[Event, None]:
+        """An answer as it comes."""
+        ...
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A message that is to be sent."""
+
+    text: str
+    attached: tuple[Attached, ...] = ()
+    skipped: int = 0  # from now on, so many of the first turns are not shown to the model; 0: as before
+    summary: str = ""  # and this stands for them
+
+
+# what the model is shown: system prompt, turns, how many of the first are left out, what stands for them
+Rendered = Callable[[str, Sequence[Turn], int, str], Sequence[Message]]
+
+
+class Conversation:
+    """A session that can be talked to. Belongs to one event loop."""
+
+    def __init__(self, session: Session, store: Keeper, engine: Engine, rendered: Rendered, tell: Tell) -> None:
+        self._session = session
+        self._store = store
+        self._engine = engine
+        self._rendered = rendered
+        self._tell = tell
+        self._turns = {turn.id: turn for turn in store.turns(session.id)}
+        self._queue: deque[Draft] = deque()
+        self._answering: Answering | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._forgotten = (0, "")  # what the next message is the first to leave out
+        self.options = Options(tell_drafts=True, tell_pace=True, priority="chat")  # for every answer
+
+    # --- what there is ----------------------------------------------------------------------------------------------
+
+    @property
+    def session(self) -> Session:
+        """What is kept of it."""
+        return self._session
+
+    @property
+    def path(self) -> tuple[Turn, ...]:
+        """The turns of the branch that is shown, the first one first."""
+        return path(self._turns.values(), self._session.leaf)
+
+    @property
+    def answering(self) -> bool:
+        """Whether an answer is being written."""
+        return self._task is not None
+
+    @property
+    def queued(self) -> tuple[Draft, ...]:
+        """Messages that wait."""
+        return tuple(self._queue)
+
+    def siblings(self, turn: int) -> tuple[int, ...]:
+        """The turns that stand in the same place, in the order they were made."""
+        return siblings(self._turns.values(), turn)
+
+    def forgotten(self, turns: Sequence[Turn]) -> tuple[int, str]:
+        """How many of a branch's first turns the model is no longer shown, and what stands for them."""
+        if self._forgotten[0] and turns and turns[-1].id == self._session.leaf:
+            return self._forgotten
+        return next(((turn.skipped, turn.summary) for turn in reversed(turns) if turn.skipped), (0, ""))
+
+    def messages(self, turns: Sequence[Turn]) -> list[Message]:
+        """What the model is shown of these turns. The same turns are the same text always, so that a cache knows it."""
+        skipped, summary = self.forgotten(turns)
+        return list(self._rendered(self._session.system, turns, skipped, summary))
+
+    # --- what a person does -----------------------------------------------------------------------------------------
+
+    def send(self, draft: Draft) -> None:
+        """Ask; behind the answer that is being written, if there is one."""
+        if self.answering:
+            self._queue.append(draft)
+            self._tell(Queued(len(self._queue)))
+            return
+        self._ask(draft, self._session.leaf)
+
+    def unqueue(self) -> Draft | None:
+        """Take the last message that waits back."""
+        if not self._queue:
+            return None
+        draft = self._queue.pop()
+        self._tell(Queued(len(self._queue)))
+        return draft
+
+    def stop(self) -> None:
+        """End the answer that is being written: the engine stops computing. What waits behind it is kept waiting."""
+        if self._answering is not None:
+            self._answering.cancel()
+
+    def retry(self, turn: int) -> None:
+        """Another answer beside this one. Raises InputError while one is written, or where there is no question."""
+        self._free("generate another answer")
+        found = self._turns[turn]
+        question = found if found.role == "user" else self._turns.get(found.parent or -1)
+        if question is None:
+            raise InputError("there is no question to answer again", "choose an answer")
+        self._select(question.id)
+        self._answer(question.id)
+
+    def edit(self, turn: int, draft: Draft) -> None:
+        """Another message in this one's place, and go on from there; the old branch is kept. Raises InputError."""
+        self._free("go on from an earlier message")
+        found = self._turns[turn]
+        if found.role != "user":
+            raise InputError("only messages of your own can be edited", "choose one of them")
+        self._select(found.parent)
+        self._ask(draft, found.parent)
+
+    def go_on(self) -> None:
+        """Continue the last answer where it was cut or stopped. Raises InputError where there is none."""
+        self._free("continue an answer")
+        last = self._turns.get(self._session.leaf or -1)
+        if last is None or last.role != "assistant" or last.state == "done":
+            raise InputError("the last answer is complete", "ask for more instead")
+        if not last.text:
+            self.retry(last.id)
+            return
+        self._write(last, replace(self.options, go_on=True))
+
+    def switch(self, turn: int, by: int) -> None:
+        """Show the branch of a sibling, so many further. Raises InputError while an answer is written."""
+        self._free("switch branches")
+        found = self.siblings(turn)
+        at = found.index(turn) + by
+        if not 0 <= at < len(found):
+            return
+        self._select(leaf_below(self._turns.values(), found[at]))
+
+    def forget(self, skipped: int, summary: str) -> None:
+        """From the next message on the model is not shown so many of the first turns; the summary stands for them."""
+        self._forgotten = (skipped, summary)
+
+    def set_system(self, text: str) -> None:
+        """Another system prompt from now on; the next turn reads the whole conversation again."""
+        self._store.set_system(self._session.id, text)
+        self._session = replace(self._session, system=text)
+
+    def renamed(self, title: str) -> None:
+        """The session has another title now."""
+        self._session = replace(self._session, title=title)
+
+    async def close(self) -> None:
+        """Stop, and wait until what was written is kept."""
+        self._queue.clear()
+        self.stop()
+        if self._task is not None:
+            await asyncio.wait([self._task], timeout=5)
+
+    # --- how it is done ---------------------------------------------------------------------------------------------
+
+    def _free(self, what: str) -> None:
+        if self.answering:
+            raise InputError(f"cannot {what} while an answer is written", "stop it first, or wait")
+
+    def _ask(self, draft: Draft, parent: int | None) -> None:
+        skipped, summary = (draft.skipped, draft.summary) if draft.skipped else self._forgotten
+        self._forgotten = (0, "")
+        turn = Turn(0, parent, "user", draft.text, draft.attached, skipped=skipped, summary=summary)
+        self._answer(self._add(turn).id)
+
+    def _answer(self, question: int) -> None:
+        self._write(self._add(Turn(0, question, "assistant", "", state="streaming")), self.options)
+
+    def _write(self, answer: Turn, options: Options) -> None:
+        answer = self._kept(replace(answer, state="streaming", error=""))
+        turns = self.path[: None if options.go_on else -1]
+        self._answering = Answering(answer, self._store, self._changed, self._grew, self._tell)
+        events = self._engine.chat(self.messages(turns), _quoting(options, turns), self._answering.cancel)
+        self._task = asyncio.get_running_loop().create_task(self._run(self._answering, events))
+
+    async def _run(self, answering: Answering, events: AsyncGenerator[Event, None]) -> None:
+        try:
+            await answering.run(events)
+        finally:
+            self._answering = self._task = None
+            self._tell(Working())
+        if self._queue and answering.turn.state in ("done", "length"):
+            draft = self._queue.popleft()
+            self._tell(Queued(len(self._queue)))
+            self._ask(draft, self._session.leaf)
+
+    def _grew(self, turn: Turn, text: str, drafter: str) -> None:
+        self._turns[turn.id] = turn
+        self._tell(Grew(turn.id, text, drafter))
+
+    def _changed(self, turn: Turn) -> None:
+        self._turns[turn.id] = turn
+        self._tell(Changed(turn))
+
+    def _kept(self, turn: Turn) -> Turn:
+        try:
+            self._store.update(turn)
+        except PacelineError as error:
+            self._tell(Told(str(error), error=True))
+        self._changed(turn)
+        return turn
+
+    def _add(self, turn: Turn) -> Turn:
+        turn = self._store.add(self._session.id, replace(turn, created=time.time()))
+        self._turns[turn.id] = turn
+        self._session = replace(self._session, leaf=turn.id)
+        self._tell(Added(turn))
+        return turn
+
+    def _select(self, leaf: int | None) -> None:
+        self._store.select(self._session.id, leaf)
+        self._forgotten = (0, "")
+        self._session = replace(self._session, leaf=leaf)
+        self._tell(Moved())
+
+
+def _quoting(options: Options, turns: Sequence[Turn]) -> Options:
+    """With the texts that the answer may repeat: what is attached to the newest message first."""
+    found: dict[str, str] = {}
+    for turn in reversed(turns):
+        for each in turn.attached:
+            if each.kind in ("file", "symbol", "paste", "diff"):
+                found.setdefault(each.name, each.text)
+    return replace(options, references=tuple(Extra(name, text) for name, text in found.items()))

@@ -1,0 +1,68 @@
+"""What happens in a conversation, as whoever shows it is told."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from paceline.chat.turns import Turn
+
+
+@dataclass(frozen=True)
+class Working:
+    """What the engine is doing for this conversation."""
+
+    what: Literal["idle", "waiting", "loading", "reading", "thinking", "writing"] = "idle"
+    done: int = 0  # of the prompt's tokens, while it is read
+    total: int = 0
+    ms_left: float | None = None
+    tokens: int = 0  # of the answer
+    per_second: float | None = None
+    acceptance: float | None = None  # share of drafted tokens that stood
+    speed_up: float | None = None  # over plain decoding
+
+
+@dataclass(frozen=True)
+class Added:
+    """A turn stands at the end of what is shown."""
+
+    turn: Turn
+
+
+@dataclass(frozen=True)
+class Grew:
+    """More of the answer that is being written."""
+
+    turn: int
+    text: str
+    drafter: str
+
+
+@dataclass(frozen=True)
+class Changed:
+    """A turn is not as it was: its state, its figures."""
+
+    turn: Turn
+
+
+@dataclass(frozen=True)
+class Moved:
+    """Another branch is shown; `Conversation.path` has it."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """Something a person should know."""
+
+    text: str
+    error: bool = False
+
+
+@dataclass(frozen=True)
+class Queued:
+    """So many messages wait for the answer before them."""
+
+    count: int
+
+
+Happening = Added | Grew | Changed | Moved | Told | Queued | Working
+Tell = Callable[[Happening], None]

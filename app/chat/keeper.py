@@ -1,0 +1,34 @@
+"""What a conversation needs of the place where its turns are kept."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from paceline.chat.turns import Run, Turn
+
+
+class Keeper(Protocol):
+    """Where turns are kept: chat.store.Store."""
+
+    def add(self, session: str, turn: Turn) -> Turn:
+        """A new turn, which becomes the session's last; with its id."""
+        ...
+
+    def update(self, turn: Turn) -> None:
+        """All of a turn but its place."""
+        ...
+
+    def append(self, turn_id: int, text: str, runs: Sequence[Run]) -> None:
+        """More of an answer."""
+        ...
+
+    def turns(self, session: str) -> tuple[Turn, ...]:
+        """All branches."""
+        ...
+
+    def select(self, session: str, leaf: int | None) -> None:
+        """Which branch is shown."""
+        ...
+
+    def set_system(self, session: str, text: str) -> None:
+        """The system prompt."""
+        ...

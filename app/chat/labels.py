@@ -1,0 +1,45 @@
+"""What an exported conversation says about itself and its turns, in words that are safe to show."""
+
+from datetime import datetime, timezone
+
+from paceline.chat.titles import UNTITLED, one_line
+from paceline.chat.turns import Session, Turn
+from paceline.text import replace_surrogates, strip_controls
+
+_ENDINGS = {"done": "", "streaming": "not finished", "stopped": "stopped", "length": "cut at the token limit"}
+
+
+def title(session: Session) -> str:
+    """What it is called."""
+    return one_line(session.title) or UNTITLED
+
+
+def facts(session: Session) -> tuple[str, ...]:
+    """Its id, folder and day."""
+    known = (f"session {session.id}", session.workspace, when(session.created))
+    return tuple(one_line(fact) for fact in known if fact)
+
+
+def who(turn: Turn) -> str:
+    """Whose words these are."""
+    return "You" if turn.role == "user" else one_line(turn.model) or "Assistant"
+
+
+def ending(turn: Turn) -> str:
+    """How a turn ended; "" where there is nothing to say."""
+    if turn.state == "failed":
+        return f"failed: {one_line(turn.error)}" if turn.error else "failed"
+    return _ENDINGS[turn.state]
+
+
+def when(seconds: float) -> str:
+    """A time, in seconds since the epoch; "" for one that no calendar has."""
+    try:
+        return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
+    except (OverflowError, ValueError, OSError):
+        return ""
+
+
+def body(text: str) -> str:
+    """A text of several lines without controls, that every file can hold."""
+    return replace_surrogates(strip_controls(text.replace("\r\n", "\n")))

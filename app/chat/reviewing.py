@@ -1,0 +1,44 @@
+"""Which hunks of which changes a person has accepted."""
+
+from collections.abc import Sequence
+
+from paceline.chat.edits.changes import Change
+from paceline.chat.edits.journal import Accepted
+from paceline.chat.edits.review import accepted, hunks
+
+
+class Reviewing:
+    """Begins with everything accepted of changes that are certain, and nothing of the others."""
+
+    def __init__(self, changes: Sequence[Change]) -> None:
+        self.changes = tuple(changes)
+        self.counts = tuple(len(hunks(change)) for change in self.changes)  # hunks of each
+        self._chosen = [
+            set(range(count)) if change.certain else set[int]()
+            for change, count in zip(self.changes, self.counts, strict=True)
+        ]
+
+    def chosen(self, change: int) -> frozenset[int]:
+        """The accepted hunks of a change (its index)."""
+        return frozenset(self._chosen[change])
+
+    def toggle(self, change: int, hunk: int) -> None:
+        """Accept a hunk, or no longer."""
+        self._chosen[change] ^= {hunk}
+
+    def take(self, change: int, *, everything: bool) -> None:
+        """Accept all of a change, or nothing of it."""
+        self._chosen[change] = set(range(self.counts[change])) if everything else set()
+
+    @property
+    def total(self) -> int:
+        """How many hunks are accepted, of all changes."""
+        return sum(map(len, self._chosen))
+
+    def result(self) -> tuple[Accepted, ...]:
+        """What is to be written: the files of which something is accepted."""
+        return tuple(
+            Accepted(change.path, change.before, accepted(change, chosen))
+            for change, chosen in zip(self.changes, self._chosen, strict=True)
+            if chosen
+        )

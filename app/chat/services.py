@@ -1,0 +1,31 @@
+"""What the terminal app stands on, put together by whoever starts it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from paceline.chat.edits.journal import Journal
+from paceline.chat.history import History
+from paceline.chat.models_port import Models
+from paceline.chat.programs import Program
+from paceline.chat.store import Store
+from paceline.client.async_client import AsyncClient
+from paceline.config import Config
+
+
+@dataclass(frozen=True)
+class Services:
+    """Everything outside of the app itself. `root`: the workspace, which relative names belong to."""
+
+    config: Config
+    root: Path
+    store: Store
+    history: History
+    journal: Journal
+    models: Models
+    connect: Callable[[Config, Callable[[str], None]], AsyncClient]  # the second is told what takes a while
+    reload: Callable[[], Config]  # the configuration, read again
+    is_set_up: Callable[[Config], bool]  # whether there is somebody who can answer
+    programs: Mapping[str, Callable[[str], Program]]  # other commands by name, given their arguments
+    environ: Mapping[str, str]
+    cache: Path  # for files that stand in for a clipboard

@@ -1,0 +1,372 @@
+"""Conversations on disk: kept at every turn, and while an answer grows. One SQLite file, for many processes."""
+
+import contextlib
+import difflib
+import secrets
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from sqlite3 import Connection, IntegrityError
+
+from paceline.chat import listing, owners, rows, search, titles, tree
+from paceline.chat.database import Database
+from paceline.chat.index import Index
+from paceline.chat.listing import Summary
+from paceline.chat.turns import Run, Session, Turn
+from paceline.errors import InputError, ResourceError
+
+__all__ = ["Store", "Summary"]
+
+_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # of an id: none that is mistaken for another
+_ID_LENGTH = 8
+_STOP = "UPDATE turn SET state = 'stopped', owner = NULL WHERE state = 'streaming' AND owner IS ?"
+_TURN = (
+    "INSERT INTO turn (session, parent, role, state, created, owner, model, error, timings, runs, text, attached, skipped, "
+    "summary) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+_UPDATE = "UPDATE turn SET state = ?, owner = ?, indexed = 0, model = ?, error = ?, timings = ?, runs = ?, text = ?"
+
+
+class Store:
+    """Used by the thread that made it. Every method is one transaction: done whole, or not at all.
+
+    Every method raises ResourceError where the file cannot be read or written, for instance as the disk is full; what
+    was kept before stays, and the next call may be tried. InputError is raised for a session or turn that is not there:
+    another process may have deleted it.
+
+    `note`: for a person, that a damaged file was set aside when this one was opened; "" if none was.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        """Open the file, or make it; None for one in memory, that is gone at the end.
+
+        Answers that a process which is gone has left half written are marked as stopped. Raises InputError for a file
+        of a newer Paceline or another program, ResourceError where it cannot be opened.
+        """
+        self._database = Database(path)
+        self.note = self._database.note
+        self._index = Index(self._database.connection)
+        self._owner: int | None = None  # the note that this store writes answers; none until it does
+        with contextlib.suppress(ResourceError):  # on a full disk the rest can be read all the same
+            self._stop_orphans()
+
+    def close(self) -> None:
+        """Let go of the file. Answers that this store still writes are marked as stopped."""
+        if self._owner is not None:
+            with contextlib.suppress(ResourceError), self._database.writing() as connection:
+                _forget(connection, self._owner)
+        self._owner = None
+        self._database.close()
+
+    def create(self, workspace: str, system: str = "", title: str = "") -> Session:
+        """A new conversation. Without a title it gets one from its first message."""
+        now = time.time()
+        with self._database.writing() as connection:
+            return _insert_session(connection, Session("", titles.given(title), workspace, now, now, system))
+
+    def session(self, id: str) -> Session:
+        """The conversation with this id, or the only one whose id begins so. Raises InputError."""
+        with self._database.reading() as connection:
+            return _find(connection, id)
+
+    def latest(self, workspace: str = "") -> Session | None:
+        """What was last gone on with in this folder, or in any for ""; None where there is nothing."""
+        found = self.list("", workspace, 1)
+        return found[0].session if found else None
+
+    def list(self, query: str = "", workspace: str = "", limit: int = 200) -> tuple[Summary, ...]:
+        """The last changed conversations; with a query, those that have all its words in their title or messages.
+
+        Words are found inside of others, and whether small or capital; what stands in double quotes is one word.
+        """
+        words = search.terms(query)
+        if not words:
+            with self._database.reading() as connection:
+                return listing.newest(connection, workspace, limit)
+        try:
+            if self._index.behind():
+                with self._database.writing(lasting=False):
+                    self._index.catch_up()
+            with self._database.reading() as connection:
+                return listing.search_all(connection, self._index.holding, words, workspace, limit)
+        except ResourceError:  # a full disk, or a damaged index
+            with self._database.reading() as connection:
+                return listing.search_all(connection, self._index.holding_by_scan, words, workspace, limit)
+
+    def rename(self, id: str, title: str) -> Session:
+        """Give it another title; for one that is empty, the one that its first message makes."""
+        with self._database.writing() as connection:
+            session = _find(connection, id)
+            title = titles.given(title) or _made_title(connection, session.id)
+            connection.execute("UPDATE session SET title = ? WHERE id = ?", (title, session.id))
+            return replace(session, title=title)
+
+    def delete(self, id: str) -> None:
+        """Delete it with all its turns, for good."""
+        with self._database.writing() as connection:
+            session = _find(connection, id)
+            self._index.drop(session.id)
+            connection.execute("DELETE FROM session WHERE id = ?", (session.id,))
+
+    def fork(self, id: str, turn: int) -> Session:
+        """A new conversation with a copy of the turns that lead to this one. An answer that still grows ends there."""
+        with self._database.writing() as connection:
+            session = _find(connection, id)
+            turns = _turns(connection, session.id)
+            if all(each.id != turn for each in turns):
+                raise _no_turn(session.id, turn)
+            new = replace(session, title=titles.of_fork(session.title), created=time.time(), leaf=turn)
+            return _copy(connection, new, tree.path(turns, turn))
+
+    def insert(self, session: Session, turns: Sequence[Turn]) -> Session:
+        """A copy of a conversation with all its branches, under a new id: of one that was exported, for instance.
+
+        Raises InputError unless parents stand before their children.
+        """
+        with self._database.writing() as connection:
+            return _copy(connection, session, turns)
+
+    def add(self, session: str, turn: Turn) -> Turn:
+        """Keep a new turn, after its parent. It becomes the end of the branch that is shown, and gets its id.
+
+        `created` becomes now where it is 0. Raises InputError for a parent that is not of this session.
+        """
+        owner = self._own() if turn.state == "streaming" else None
+        with self._database.writing() as connection:
+            its = _exact(connection, session)
+            if turn.parent is not None:
+                _check_turn(connection, session, turn.parent)
+            now = time.time()
+            added = _insert_turn(connection, session, replace(turn, created=turn.created or now), owner)
+            connection.execute("UPDATE session SET leaf = ?, updated = ? WHERE id = ?", (added.id, now, session))
+            if not its.title and turn.role == "user":
+                connection.execute("UPDATE session SET title = ? WHERE id = ?", (titles.made_of(turn), session))
+            if owner is None:
+                self._index.take(added.id)
+            return added
+
+    def update(self, turn: Turn) -> None:
+        """Keep what a turn is now: text, state, model, timings, runs and error. The rest of it never changes."""
+        owner = self._own() if turn.state == "streaming" else None
+        with self._database.writing() as connection:
+            changed = connection.execute(f"{_UPDATE} WHERE id = ?", (turn.state, owner, *_columns(turn), turn.id))
+            if not changed.rowcount:
+                raise _no_turn("", turn.id)
+            connection.execute("DELETE FROM piece WHERE turn = ?", (turn.id,))
+            connection.execute(
+                "UPDATE session SET updated = ? WHERE id = (SELECT session FROM turn WHERE id = ?)",
+                (time.time(), turn.id),
+            )
+            if owner is None:
+                self._index.take(turn.id)
+
+    def append(self, turn_id: int, text: str, runs: Sequence[Run]) -> None:
+        """Keep more of a growing answer, and who drafted it. Costs the same however long the answer is already.
+
+        Survives a crash of the program; a loss of power may take the last ones, up to the last `add` or `update`.
+        """
+        with self._database.writing(lasting=False) as connection:
+            try:
+                connection.execute(
+                    "INSERT INTO piece (turn, text, runs) VALUES (?, ?, ?)",
+                    (turn_id, rows.kept(text), rows.runs_column(runs)),
+                )
+            except IntegrityError as error:
+                raise _no_turn("", turn_id) from error
+            connection.execute("UPDATE turn SET indexed = 0 WHERE id = ? AND indexed", (turn_id,))
+
+    def turns(self, session: str) -> tuple[Turn, ...]:
+        """All turns of all branches, in rising order of their ids."""
+        with self._database.reading() as connection:
+            _exact(connection, session)
+            turns = _turns(connection, session)
+            others = connection.execute(
+                "SELECT 1 FROM turn WHERE state = 'streaming' AND session = ? AND owner IS NOT ? LIMIT 1",
+                (session, self._owner),
+            ).fetchone()
+        if others and self._stop_orphans():
+            with self._database.reading() as connection:
+                return _turns(connection, session)
+        return turns
+
+    def select(self, session: str, leaf: int | None) -> None:
+        """Show the branch that ends with this turn; None for none, as before the first message."""
+        with self._database.writing() as connection:
+            _exact(connection, session)
+            if leaf is not None:
+                _check_turn(connection, session, leaf)
+            connection.execute("UPDATE session SET leaf = ? WHERE id = ?", (leaf, session))
+
+    def set_system(self, session: str, text: str) -> None:
+        """Give it another system prompt."""
+        with self._database.writing() as connection:
+            _exact(connection, session)
+            connection.execute("UPDATE session SET system = ? WHERE id = ?", (rows.kept(text), session))
+
+    def _own(self) -> int:
+        """The note that this process writes answers, made when it is needed first."""
+        if self._owner is None:
+            with self._database.writing(lasting=False) as connection:
+                owner = owners.enter(connection)
+            self._owner = owner
+        return self._owner
+
+    def _stop_orphans(self) -> bool:
+        """Mark as stopped what nobody writes any more. Whether there was any."""
+        with self._database.reading() as connection:
+            writers = connection.execute(
+                "SELECT turn.owner, pid, started, host, max(updated) FROM turn JOIN session ON session.id = session "
+                "LEFT JOIN owner ON owner.id = turn.owner WHERE state = 'streaming' GROUP BY turn.owner"
+            ).fetchall()
+        gone = [
+            owner
+            for owner, pid, started, host, updated in writers
+            if owner != self._owner and (pid is None or not owners.lives(pid, started, host, time.time() - updated))
+        ]
+        if gone:
+            with self._database.writing() as connection:
+                for owner in gone:
+                    _forget(connection, owner)
+        return bool(gone)
+
+
+def _forget(connection: Connection, owner: int | None) -> None:
+    """Whoever this was writes no more."""
+    connection.execute(_STOP, (owner,))
+    connection.execute("DELETE FROM owner WHERE id IS ?", (owner,))
+
+
+def _insert_session(connection: Connection, session: Session) -> Session:
+    """Keep it under an id that is free."""
+    new = replace(session, id=_new_id())
+    while connection.execute("SELECT 1 FROM session WHERE id = ?", (new.id,)).fetchone():
+        new = replace(session, id=_new_id())
+    texts = [rows.kept(text) for text in (new.title, new.workspace, new.system)]
+    connection.execute(
+        "INSERT INTO session (id, title, workspace, system, created, updated, leaf) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (new.id, *texts, new.created, new.updated, new.leaf),
+    )
+    return new
+
+
+def _new_id() -> str:
+    return "".join(secrets.choice(_LETTERS) for _ in range(_ID_LENGTH))
+
+
+def _insert_turn(connection: Connection, session: str, turn: Turn, owner: int | None) -> Turn:
+    model, error, timings, runs, text = _columns(turn)
+    attached = rows.attached_column(turn.attached)
+    row = (
+        session,
+        turn.parent,
+        turn.role,
+        turn.state,
+        turn.created,
+        owner,
+        model,
+        error,
+        timings,
+        runs,
+        text,
+        attached,
+        turn.skipped,
+        rows.kept(turn.summary),
+    )
+    return replace(turn, id=int(connection.execute(_TURN, row).lastrowid or 0))
+
+
+def _columns(turn: Turn) -> tuple[str | bytes, ...]:
+    """Of what changes: model, error, timings, runs, text."""
+    return (
+        rows.kept(turn.model),
+        rows.kept(turn.error),
+        rows.timings_column(turn.timings),
+        rows.runs_column(turn.runs),
+        rows.kept(turn.text),
+    )
+
+
+def _copy(connection: Connection, session: Session, turns: Sequence[Turn]) -> Session:
+    """Keep a session and these turns of it under new ids. Raises InputError."""
+    fresh = replace(session, title=titles.given(session.title), updated=time.time(), leaf=None)
+    new = _insert_session(connection, fresh)
+    ids: dict[int | None, int | None] = {None: None}
+    for turn in turns:
+        if turn.parent not in ids or turn.id in ids:
+            raise InputError(f"turn {turn.id} does not follow a turn before it", "the file may be damaged")
+        state = "stopped" if turn.state == "streaming" else turn.state
+        added = _insert_turn(connection, new.id, replace(turn, parent=ids[turn.parent], state=state), None)
+        ids[turn.id] = added.id
+    if session.leaf not in ids:
+        raise InputError(f"turn {session.leaf}, the last one shown, is missing", "the file may be damaged")
+    connection.execute("UPDATE session SET leaf = ? WHERE id = ?", (ids[session.leaf], new.id))
+    return replace(new, leaf=ids[session.leaf])
+
+
+def _turns(connection: Connection, session: str) -> tuple[Turn, ...]:
+    pieces: dict[int, list[tuple[str | bytes, str | bytes]]] = defaultdict(list)
+    for turn, text, runs in connection.execute(
+        "SELECT turn, piece.text, piece.runs FROM piece JOIN turn ON turn.id = turn WHERE session = ? "
+        "ORDER BY piece.id",
+        (session,),
+    ):
+        pieces[turn].append((text, runs))
+    reader = rows.Reader()
+    chosen = connection.execute(f"SELECT {rows.TURN} FROM turn WHERE session = ? ORDER BY id", (session,))  # noqa: S608
+    return tuple(reader.turn(row, pieces.get(row[0], ())) for row in chosen)
+
+
+def _made_title(connection: Connection, session: str) -> str:
+    """What the first message makes; "" where there is none."""
+    first = connection.execute(
+        f"SELECT {rows.TURN} FROM turn WHERE session = ? AND role = 'user' ORDER BY id LIMIT 1",  # noqa: S608
+        (session,),
+    ).fetchone()
+    return titles.made_of(rows.Reader().turn(first)) if first else ""
+
+
+def _check_turn(connection: Connection, session: str, turn: int) -> None:
+    """Raises InputError unless the session has this turn."""
+    if not connection.execute("SELECT 1 FROM turn WHERE id = ? AND session = ?", (turn, session)).fetchone():
+        raise _no_turn(session, turn)
+
+
+def _exact(connection: Connection, id: str) -> Session:
+    """The session with this id. Raises InputError."""
+    row = connection.execute(f"SELECT {rows.SESSION} FROM session WHERE id = ?", (rows.kept(id),)).fetchone()  # noqa: S608
+    if row is None:
+        raise InputError(f"there is no session {id}", "it may have been deleted in another window")
+    return rows.session(row)
+
+
+def _find(connection: Connection, id: str) -> Session:
+    """The session with this id, or the only one whose id begins so. Raises InputError, naming those that are near."""
+    wanted = titles.one_line(id).lower()
+    found = connection.execute(
+        f"SELECT {rows.SESSION} FROM session WHERE id = :id OR (:id <> '' AND substr(id, 1, :length) = :id) "  # noqa: S608
+        "ORDER BY updated DESC LIMIT 6",
+        {"id": wanted, "length": len(wanted)},
+    ).fetchall()
+    for row in found:
+        if len(found) == 1 or row[0] == wanted:
+            return rows.session(row)
+    if found:
+        raise InputError(f"several sessions begin with {wanted}", _named(connection, [row[0] for row in found]))
+    known = [row[0] for row in connection.execute("SELECT id FROM session ORDER BY updated DESC")]
+    if not known:
+        raise InputError(f"there is no session {wanted!r}", "there are none yet")
+    near = difflib.get_close_matches(wanted, known, n=3) or known[:3]
+    raise InputError(f"there is no session {wanted!r}", _named(connection, near))
+
+
+def _named(connection: Connection, ids: Sequence[str]) -> str:
+    """Sessions in words: their ids and titles."""
+    sessions = [_exact(connection, each) for each in ids]
+    return "there is " + ", ".join(f"{each.id} ({titles.shortened(each.title, 40)})" for each in sessions)
+
+
+def _no_turn(session: str, turn: int) -> InputError:
+    whose = f"session {session} has" if session else "there is"
+    return InputError(f"{whose} no turn {turn}", "it may have been deleted in another window")

@@ -1,0 +1,366 @@
+"""How many tokens each message of a conversation takes, exactly as the model's chat template renders it.
+
+The template's own words around the messages are found out once, with markers in the place of the messages. Then a
+message is rendered among markers, and only its stretch of the prompt is tokenized: what stands between two control
+tokens cannot merge with anything outside of them, so the stretches' tokens are the prompt's.
+"""
+
+from collections import OrderedDict
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import Any
+
+import msgspec
+
+from paceline.client import refusals
+from paceline.client.calls import Answer, Call, Flow
+from paceline.client.events import Message
+from paceline.config import Config
+from paceline.daemon.protocol import STATUS
+from paceline.text import replace_surrogates
+
+BYTES = 3.5  # of UTF-8 in a token, where nobody counts: code has about so many, prose more
+WORDS = 4  # tokens of a template around a message, then
+REMEMBERED = 4096  # stretches
+_UNKNOWN = (404, 405, 501)  # there is no such route
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Tokens of a conversation. Each message has the template's words around it."""
+
+    messages: tuple[int, ...]
+    frame: int = 0  # the rest: what begins the answer
+    estimated: bool = False  # guessed from the length: the server cannot say
+
+    @property
+    def total(self) -> int:
+        """All of it: the whole prompt."""
+        return sum(self.messages) + self.frame
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Messages whose tokens may merge: from `first` to before `last`, and the template's words around them."""
+
+    first: int
+    last: int
+    words: tuple[str, ...]  # one more than messages
+
+
+class _NoRouteError(Exception):
+    """The server does not know what it was asked."""
+
+
+class _OddTemplateError(Exception):
+    """The template does more with the messages than to put words around them."""
+
+
+class Counter:
+    """Counts for one engine, and remembers: what was counted before is not sent again. For one task at a time."""
+
+    def __init__(self, config: Config) -> None:
+        """For the engine that a configuration names, as client.engine_of. Raises ConfigError."""
+        self._own = not config.engine.url
+        self._root, self._name = "", "the daemon"
+        if config.engine.url:
+            from paceline.client.remote import parse
+
+            url = parse(config.engine.url)
+            self._root, self._name = url.path.removesuffix("/v1"), url.netloc
+        self._exact: bool | None = True if self._own else None  # None: not asked yet
+        self._front: list[int] | None = None
+        self._words = _Memory()
+        self._counts = _Memory()
+        self._special = _Memory()
+
+    def count(self, messages: Sequence[Message]) -> Flow[Counted]:
+        """How long a conversation is. Loads the models if need be; raises PacelineError as chat does."""
+        if not messages:
+            return Counted(())
+        plain = [Message(each.role, replace_surrogates(each.content)) for each in messages]
+        if self._exact is None:
+            yield from self._known()
+        if self._exact:
+            try:
+                return (yield from self._counted(plain))
+            except _NoRouteError:
+                self._exact = False
+        return estimate(plain)
+
+    def context(self) -> Flow[int]:
+        """Tokens that fit into the context, prompt and answer together; 0: not known (yet). Loads nothing."""
+        if self._own:
+            answer = yield Call("GET", STATUS)
+            models = _decoded(answer).get("models")
+            return _number(models[0].get("n_ctx")) if isinstance(models, list) and models else 0
+        props = yield from self._known()
+        settings = props.get("default_generation_settings")
+        if isinstance(settings, dict):
+            return _number(settings.get("n_ctx"))
+        answer = yield Call("GET", f"{self._root}/v1/models")
+        listed = _decoded(answer).get("data")
+        first = listed[0] if isinstance(listed, list) and listed and isinstance(listed[0], dict) else {}
+        return _number(first.get("max_model_len")) or _number(first.get("context_length"))
+
+    def _known(self) -> Flow[dict[str, Any]]:
+        """What the server says of itself: nothing where it is none of llama.cpp's kind."""
+        answer = yield Call("GET", f"{self._root}/props")
+        props = _decoded(answer) if answer.status == 200 else {}
+        self._exact = "default_generation_settings" in props
+        self._own = self._own or str(props.get("build_info", "")).startswith("paceline")
+        return props
+
+    def _counted(self, messages: Sequence[Message]) -> Flow[Counted]:
+        groups, rest = yield from self._groups(tuple(each.role for each in messages))
+        found: list[int] = []
+        try:
+            for group in groups:
+                found += yield from self._group(group, messages)
+        except _OddTemplateError:
+            return (yield from self._whole(messages))
+        return Counted(tuple(found), (yield from self._tokens(rest)) if rest else 0)
+
+    def _groups(self, roles: tuple[str, ...]) -> Flow[tuple[tuple[_Group, ...], str]]:
+        """What a template makes of such messages: groups, and what comes behind the last."""
+        known: tuple[tuple[_Group, ...], str] | None = self._words.get(roles)
+        if known is not None:
+            return known
+        marks = [_mark(at, "") for at in range(len(roles))]
+        rendered = yield from self._rendered([Message(role, mark) for role, mark in zip(roles, marks, strict=True)])
+        words = _between(rendered, marks)
+        if words is None:
+            whole = _Group(0, len(roles), ("",) * (len(roles) + 1))
+            return (whole,), ""  # rendering it will be found to be odd
+        cuts = [0]
+        for each in words[1:]:
+            cuts.append((yield from self._cut(each)))
+        ends = [at for at in range(1, len(roles) + 1) if cuts[at] >= 0]
+        if len(roles) not in ends:
+            ends.append(len(roles))
+        groups, first = [], 0
+        for end in ends:
+            inner = list(words[first : end + 1])
+            inner[0] = inner[0][max(0, cuts[first]) :]
+            inner[-1] = inner[-1][: cuts[end]] if cuts[end] >= 0 else inner[-1]
+            groups.append(_Group(first, end, tuple(inner)))
+            first = end
+        rest = words[-1][cuts[-1] :] if cuts[-1] >= 0 else ""
+        return self._words.keep(roles, (tuple(groups), rest))
+
+    def _cut(self, words: str) -> Flow[int]:
+        """Offset of the last control token in the template's words between two messages; -1: there is none."""
+        if not words:
+            return -1
+        known: int | None = self._special.get(words)
+        if known is not None:
+            return known
+        pieces = yield from self._pieces(words)
+        starts = [0, *accumulate(len(data) for _, data in pieces)]
+        found = -1
+        if b"".join(data for _, data in pieces) == words.encode():
+            for at in range(len(pieces) - 1, -1, -1):
+                if (yield from self._is_special(*pieces[at])):
+                    found = len(words.encode()[: starts[at]].decode())
+                    break
+        return self._special.keep(words, found)
+
+    def _is_special(self, token: int, data: bytes) -> Flow[bool]:
+        """Whether a text means a control token only where the template writes it."""
+        known: bool | None = self._special.get(token)
+        if known is None:
+            text = data.decode("utf-8", errors="replace")
+            plain = yield from self._ids(text, special=False)
+            known = self._special.keep(token, plain != [token])
+        return known
+
+    def _group(self, group: _Group, messages: Sequence[Message]) -> Flow[list[int]]:
+        """Tokens of each message of a group."""
+        mine = messages[group.first : group.last]
+        asked_again = any(each.role == "user" for each in messages[group.last :])
+        key = (group.words, tuple((each.role, each.content) for each in mine), asked_again, group.first == 0)
+        known: list[int] | None = self._counts.get(key)
+        if known is not None:
+            return known
+        shown = yield from self._shown(group, messages)
+        counts, before, text = [], 0, ""
+        for at, content in enumerate(shown):
+            last = at + 1 == len(shown)
+            text += group.words[at] + content + (group.words[-1] if last else "")
+            count = yield from self._tokens(text, shown[: at + 1])
+            counts.append(count - before)
+            before = count
+        if group.first == 0:
+            counts[0] += yield from self._missing(text)
+        return self._counts.keep(key, counts)
+
+    def _shown(self, group: _Group, messages: Sequence[Message]) -> Flow[list[str]]:
+        """What the template makes of the messages of a group, such as without blanks around them."""
+        shown: list[str] = []
+        for at in range(group.first, group.last):
+            content = messages[at].content
+            marks = [_mark(each, content) for each in range(len(messages))]
+            turns = [Message(each.role, mark) for each, mark in zip(messages, marks, strict=True)]
+            turns[at] = messages[at]
+            rendered = yield from self._rendered(turns)
+            around = _between(rendered, [*marks[:at], *marks[at + 1 :]])
+            left, right = group.words[at - group.first], group.words[at - group.first + 1]
+            # of the first and the last words of a group a part belongs to its neighbours
+            begin = around[at].find(left) if around is not None else -1
+            end = around[at].rfind(right) if around is not None else -1
+            if around is None or begin < 0 or end < begin + len(left):
+                raise _OddTemplateError
+            shown.append(around[at][begin + len(left) : end])
+        return shown
+
+    def _whole(self, messages: Sequence[Message]) -> Flow[Counted]:
+        """The prompt at once; what belongs to which message is shared out by their length."""
+        rendered = yield from self._rendered(messages)
+        total = (yield from self._tokens(rendered, [each.content for each in messages])) + (
+            yield from self._missing(rendered)
+        )
+        guess = estimate(messages)
+        scale = min(1.0, total / max(1, guess.total))
+        shares = tuple(int(each * scale) for each in guess.messages)
+        return Counted(shares, total - sum(shares))
+
+    def _missing(self, text: str) -> Flow[int]:
+        """Tokens that the model wants at the front, where a prompt does not have them."""
+        if self._front is None:
+            self._front = yield from self._ids("", special=True, front=True)
+        ids = yield from self._ids(text[:256], special=True)
+        return 0 if ids[: len(self._front)] == self._front else len(self._front)
+
+    def _tokens(self, text: str, contents: Sequence[str] = ()) -> Flow[int]:
+        """Tokens of a piece of the prompt with these messages in it. Our own server reads no control tokens in them."""
+        guarded = [content for content in contents if self._own and (yield from self._has_special(content))]
+        if not guarded:
+            return len((yield from self._ids(text, special=True)))
+        texts: set[str] = set()
+        for content in guarded:
+            for token, data in dict.fromkeys((yield from self._pieces(content))):
+                if (yield from self._is_special(token, data)):
+                    texts.add(data.decode("utf-8", errors="replace"))
+        free, kept = _apart(text, contents, texts)
+        count = len((yield from self._ids(free, special=True)))
+        return count + len((yield from self._ids(kept, special=False)))
+
+    def _has_special(self, content: str) -> Flow[bool]:
+        if not content:
+            return False
+        return (yield from self._ids(content, special=True)) != (yield from self._ids(content, special=False))
+
+    def _rendered(self, messages: Sequence[Message]) -> Flow[str]:
+        turns = [{"role": each.role, "content": each.content} for each in messages]
+        found = yield from self._asked("/apply-template", {"messages": turns})
+        return str(found.get("prompt", ""))
+
+    def _ids(self, content: str | list[str], *, special: bool, front: bool = False) -> Flow[list[int]]:
+        asked = {"content": content, "add_special": front, "parse_special": special}
+        found = (yield from self._asked("/tokenize", asked)).get("tokens")
+        if not isinstance(found, list):
+            raise refusals.not_understood(self._name)
+        return found
+
+    def _pieces(self, text: str) -> Flow[list[tuple[int, bytes]]]:
+        asked = {"content": text, "add_special": False, "parse_special": True, "with_pieces": True}
+        found = (yield from self._asked("/tokenize", asked)).get("tokens")
+        try:
+            return [(each["id"], _bytes(each["piece"])) for each in found or ()]
+        except (TypeError, KeyError, ValueError) as error:
+            raise refusals.not_understood(self._name) from error
+
+    def _asked(self, path: str, body: dict[str, Any]) -> Flow[dict[str, Any]]:
+        answer = yield Call("POST", f"{self._root}{path}", msgspec.json.encode(body))
+        if answer.status in _UNKNOWN:
+            raise _NoRouteError
+        if answer.status != 200:
+            raise refusals.refusal(answer.status, answer.body, self._name)
+        return _decoded(answer)
+
+
+def estimate(messages: Sequence[Message]) -> Counted:
+    """A guess from the length, for servers that do not count."""
+    counts = [WORDS + -int(-len(each.content.encode("utf-8", "replace")) // BYTES) for each in messages]
+    return Counted(tuple(counts), WORDS if counts else 0, estimated=True)
+
+
+@dataclass
+class _Memory:
+    """The last things that were found out."""
+
+    kept: "OrderedDict[Hashable, Any]" = field(default_factory=OrderedDict)
+
+    def get(self, key: Hashable) -> Any:  # noqa: ANN401 - whatever was kept
+        if key in self.kept:
+            self.kept.move_to_end(key)
+        return self.kept.get(key)
+
+    def keep(self, key: Hashable, value: Any) -> Any:  # noqa: ANN401
+        self.kept[key] = value
+        while len(self.kept) > REMEMBERED:
+            self.kept.popitem(last=False)
+        return value
+
+
+def _mark(at: int, content: str) -> str:
+    """A word that stands for a message and that is no part of this one."""
+    name = "Qz7"
+    while name in content:
+        name += "x7"
+    return f"{name}M{at}E"
+
+
+def _between(rendered: str, marks: Sequence[str]) -> tuple[str, ...] | None:
+    """What stands between the marks; None unless each is there once, in order."""
+    found, at = [], 0
+    for mark in marks:
+        place = rendered.find(mark, at)
+        if place < 0 or rendered.count(mark) != 1:
+            return None
+        found.append(rendered[at:place])
+        at = place + len(mark)
+    return (*found, rendered[at:])
+
+
+def _apart(text: str, contents: Sequence[str], texts: set[str]) -> tuple[list[str], list[str]]:
+    """A piece of a prompt without texts of control tokens in messages, in its parts, and these texts."""
+    free, kept, at = [""], list[str](), 0
+    for content in contents:
+        start = text.index(content, at)
+        free[-1] += text[at:start]
+        for part, guarded in _split(content, texts):
+            if guarded:
+                kept.append(part)
+                free.append("")
+            else:
+                free[-1] += part
+        at = start + len(content)
+    free[-1] += text[at:]
+    return [part for part in free if part], kept
+
+
+def _split(content: str, texts: set[str]) -> Iterator[tuple[str, bool]]:
+    import re
+
+    pattern = "|".join(re.escape(each) for each in sorted(texts, key=lambda each: (-len(each), each)))
+    for part in re.split(f"({pattern})", content):
+        if part:
+            yield part, part in texts
+
+
+def _bytes(piece: str | list[int]) -> bytes:
+    return piece.encode() if isinstance(piece, str) else bytes(piece)
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) and value > 0 else 0
+
+
+def _decoded(answer: Answer) -> dict[str, Any]:
+    try:
+        data = msgspec.json.decode(answer.body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return {}
+    return data if isinstance(data, dict) else {}

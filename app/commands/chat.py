@@ -1,0 +1,70 @@
+"""`paceline` without a command: the terminal app, with all that it stands on."""
+
+import os
+from pathlib import Path
+
+from paceline import config as configuration
+from paceline import paths
+from paceline.chat.edits.journal import Journal
+from paceline.chat.history import History
+from paceline.chat.programs import OwnCommand
+from paceline.chat.services import Services
+from paceline.chat.store import Store
+from paceline.client.async_client import connect
+from paceline.commands.model_choice import ModelChoice
+from paceline.config import Config
+from paceline.errors import InputError
+
+
+def open_app(*, last: bool = False, session: str = "") -> None:
+    """Run the app until it is left. Raises PacelineError."""
+    config = configuration.load(paths.config_file())
+    root = Path.cwd()
+    store = Store(paths.data_dir() / "chat.db")
+    try:
+        if last:
+            found = store.latest(str(root))
+            if found is None:
+                raise InputError("there is no conversation in this folder yet", "run `paceline` to begin one")
+            session = found.id
+        elif session:
+            session = store.session(session).id
+        from paceline.tui.app import PacelineApp
+
+        PacelineApp(services(config, root, store), session).run(mouse=config.chat.mouse)
+    finally:
+        store.close()
+
+
+def services(config: Config, root: Path, store: Store) -> Services:
+    """What the app stands on, for real."""
+    return Services(
+        config=config,
+        root=root,
+        store=store,
+        history=History(paths.state_dir() / "inputs"),
+        journal=Journal(paths.state_dir() / "edits"),
+        models=ModelChoice(),
+        connect=connect,
+        reload=lambda: configuration.load(paths.config_file()),
+        is_set_up=is_set_up,
+        programs={
+            "bench": lambda workload: OwnCommand("bench", *workload.split()),
+            "stats": lambda _: OwnCommand("stats"),
+        },
+        environ=os.environ,
+        cache=paths.cache_dir(),
+    )
+
+
+def is_set_up(config: Config) -> bool:
+    """Whether somebody can answer: a server elsewhere, or models that are on this disk."""
+    if config.engine.url:
+        return True
+    from paceline.daemon import selection
+
+    files = selection.pair_files(config)
+    if files is None:
+        return False
+    store = selection.store_of(config)
+    return all(store.status(file).state == "ready" for file in files.files)

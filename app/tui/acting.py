@@ -1,0 +1,199 @@
+"""What can be done with an answer: its code copied, saved, opened, run, applied; its turn edited or asked again."""
+
+import asyncio
+import shlex
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from paceline.chat import clipboard
+from paceline.chat.blocks import Block, blocks
+from paceline.chat.context.running import Command, run
+from paceline.chat.edits import store as texts
+from paceline.chat.edits.changes import Change
+from paceline.chat.turns import Turn
+from paceline.errors import InputError
+from paceline.tui.screens.confirm import about_command
+from paceline.tui.screens.naming import NamingScreen
+from paceline.tui.widgets.prompt import Prompt
+
+if TYPE_CHECKING:
+    from paceline.tui.screens.chat import ChatScreen
+
+SHELLS = {"bash", "sh", "shell", "zsh", "console", "fish"}
+RUNNERS = {"python": "python", "py": "python", "javascript": "node", "js": "node", "ruby": "ruby", "perl": "perl"}
+
+
+class Acting:
+    """One screen's actions. Each may take several steps, and asks before anything is written or run."""
+
+    def __init__(self, screen: "ChatScreen") -> None:
+        self._screen = screen
+        self._command: asyncio.Task[None] | None = None
+
+    @property
+    def running(self) -> bool:
+        """Whether a command runs."""
+        return self._command is not None
+
+    def stop(self) -> bool:
+        """End the command that runs; whether there was one."""
+        if self._command is None:
+            return False
+        self._command.cancel()
+        return True
+
+    # --- turns and blocks ---------------------------------------------------------------------------------------------
+
+    async def turn(self, action: str, turn: int) -> None:
+        """Do something with a turn. Raises PacelineError."""
+        screen, conversation = self._screen, self._screen.conversation
+        found = self.turn_of(turn)
+        if action in ("left", "right"):
+            conversation.switch(turn, -1 if action == "left" else 1)
+        elif action == "retry":
+            conversation.retry(turn)
+        elif action == "copy":
+            await self.copy(found.text)
+        elif action == "apply":
+            await self._screen.files.apply(turn)
+        elif action == "edit":
+            if found.role != "user":
+                raise InputError("only messages of your own can be edited", "choose one of them")
+            screen.editing = turn
+            screen.attach(found.attached)
+            prompt = screen.query_one(Prompt)
+            prompt.replace_all(found.text)
+            prompt.focus()
+            screen.tell("Enter goes on from this message; the old branch is kept. Esc: never mind")
+
+    async def block(self, action: str, turn: int, number: int) -> None:
+        """Do something with a code block. Raises PacelineError."""
+        block = self.block_of(turn, number)
+        if action == "copy":
+            await self.copy(block.text)
+        elif action == "save":
+            await self.save(block.text, block.name)
+        elif action == "open":
+            await self.open(block)
+        elif action == "run":
+            await self.run(self._command_of(block))
+        elif action == "apply":
+            await self._screen.files.apply(turn, number)
+
+    async def copy(self, text: str) -> None:
+        """Copy, and say honestly where it went."""
+        screen = self._screen
+        driver = screen.app._driver  # nothing else writes past Textual's own output
+        write = driver.write if driver is not None else lambda _: None
+        done = await asyncio.to_thread(clipboard.copy, text, screen.services.environ, write, screen.services.cache)
+        screen.tell(done.message, error=done.how == "none")
+
+    async def save(self, text: str, name: str = "") -> None:
+        """Write a text into a file, after its name and a yes. Raises InputError."""
+        screen, root = self._screen, self._screen.services.root
+        chosen = await screen.app.push_screen_wait(NamingScreen("Save as", name))
+        if not chosen:
+            return
+        before = await asyncio.to_thread(texts.read, root, chosen)
+        change = Change(chosen, before, text, "whole", certain=True)
+        if before is None:
+            await self._screen.files.write((change,), asked="Write this file?")
+        else:
+            await self._screen.files.review((change,))
+
+    async def open(self, block: Block) -> None:
+        """Open the file that a block is for in the person's editor, or else the block itself."""
+        path = self._screen.services.root / block.name if block.name else None
+        if path is not None and path.is_file():
+            self._edit_file(path)
+            return
+        suffix = Path(block.name).suffix if block.name else f".{block.language}" if block.language.isalnum() else ".txt"
+        changed = self._edited(block.text, suffix)
+        if changed != block.text:
+            await self.save(changed, block.name)
+
+    async def write_message(self) -> None:
+        """Write the message in the person's editor."""
+        prompt = self._screen.query_one(Prompt)
+        prompt.replace_all(self._edited(prompt.text, ".md").rstrip("\n"))
+
+    # --- commands -----------------------------------------------------------------------------------------------------
+
+    async def run(self, line: str) -> None:
+        """Run a command after asking, and attach its output to the next message. Raises InputError."""
+        screen, root = self._screen, self._screen.services.root
+        if self._command is not None:
+            raise InputError("another command is running", "Esc ends it")
+        seconds = screen.config.chat.command_seconds
+        if not await screen.ask(about_command(line, str(root), seconds)):
+            return
+        screen.show_figures(state=f"running {line}")
+        self._command = asyncio.ensure_future(self._run(Command(line, root), seconds))
+        try:
+            await asyncio.wait([self._command])
+        finally:
+            ended, self._command = self._command, None
+            screen.show_figures(state="")
+        if not ended.cancelled():
+            ended.result()  # raises what it raised
+        else:
+            screen.tell("the command was ended")
+
+    async def _run(self, command: Command, seconds: float) -> None:
+        screen = self._screen
+        ran = await run(command, seconds)
+        screen.output = ran.attached
+        screen.attach((*(each for each in screen.attached if each.kind != "output"), ran.attached))
+        screen.tell(f"its output goes with your next message ({ran.how} {ran.status}, {ran.seconds:.1f} s)")
+
+    # --- what these stand on ------------------------------------------------------------------------------------------
+
+    def turn_of(self, turn: int) -> Turn:
+        """A turn that is shown. Raises InputError."""
+        found = next((each for each in self._screen.conversation.path if each.id == turn), None)
+        if found is None:
+            raise InputError("this turn is not on the branch that is shown", "switch to its branch")
+        return found
+
+    def text_of(self, turn: int, block: int | None) -> str:
+        """The code of a block, or all of a turn. Raises InputError."""
+        return self.turn_of(turn).text if block is None else self.block_of(turn, block).text
+
+    def block_of(self, turn: int, number: int) -> Block:
+        """A code block of a turn, counted from 0. Raises InputError."""
+        found = blocks(self.turn_of(turn).text)
+        if not 0 <= number < len(found):
+            raise InputError("there is no such code block", "choose another")
+        return found[number]
+
+    def _command_of(self, block: Block) -> str:
+        """How a block is run. Raises InputError where that is not known."""
+        if block.language in SHELLS or not block.language:
+            lines = [line.removeprefix("$ ") for line in block.text.splitlines()]
+            return "\n".join(lines)
+        runner = RUNNERS.get(block.language)
+        if runner is None:
+            raise InputError(f"it is not known how to run {block.language}", "save it, and run it with !")
+        return f"{runner} - <<'PACELINE_END'\n{block.text.rstrip()}\nPACELINE_END"
+
+    def _edited(self, text: str, suffix: str) -> str:
+        """The text as the person leaves it in their editor."""
+        with tempfile.TemporaryDirectory(prefix="paceline-") as folder:
+            path = Path(folder) / f"text{suffix}"
+            path.write_text(text, encoding="utf-8")
+            self._edit_file(path)
+            return path.read_text(encoding="utf-8")
+
+    def _edit_file(self, path: Path) -> None:
+        """Raises InputError where there is no editor."""
+        environ = self._screen.services.environ
+        editor = environ.get("VISUAL") or environ.get("EDITOR")
+        if not editor:
+            raise InputError("no editor is named", "set EDITOR, such as EDITOR=nano")
+        with self._screen.app.suspend():
+            status = subprocess.run([*shlex.split(editor), str(path)], env=environ, check=False).returncode
+        self._screen.refresh()
+        if status:
+            raise InputError(f"{editor} ended with status {status}", "check EDITOR")

@@ -1,0 +1,52 @@
+"""The terminal app."""
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from textual.app import App
+from textual.binding import Binding, BindingType
+
+from paceline.chat.services import Services
+from paceline.tui.screens.chat import ChatScreen
+from paceline.tui.themes import THEMES, choose
+
+
+class PacelineApp(App[None]):
+    """Chat with code at hand. All that is not drawing is in paceline.chat."""
+
+    TITLE = "Paceline"
+    CSS_PATH = "app.tcss"
+    ENABLE_COMMAND_PALETTE = True
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+q", "quit", "Quit", show=False, id="app.quit"),
+    ]
+
+    def __init__(self, services: Services, session: str = "") -> None:
+        """session: the one to open; empty: a new one. Raises nothing: what fails is said in the app."""
+        super().__init__(ansi_color=_ansi(services))
+        self.services = services
+        self._session = session
+        if not services.config.chat.motion:
+            self.animation_level = "none"
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Variables that Textual's own themes do not have."""
+        return {}
+
+    def on_mount(self) -> None:
+        """Colours, keys, and the conversation."""
+        for theme in THEMES:
+            self.register_theme(theme)
+        self.theme = choose(self.services.config.chat.theme, self.services.environ)
+        self.set_keymap(dict(keymap(self.services.config.chat.keys)))
+        self.push_screen(ChatScreen(self.services, self._session))
+
+
+def keymap(keys: Mapping[str, str]) -> Mapping[str, str]:
+    """Textual's keymap for the configuration's: names of actions may leave out "chat."."""
+    return {name if "." in name else f"chat.{name}": each for name, each in keys.items()}
+
+
+def _ansi(services: Services) -> bool:
+    """Whether the terminal's own colours are left alone."""
+    return choose(services.config.chat.theme, services.environ).endswith(("ansi", "plain"))

@@ -1,0 +1,280 @@
+"""The commands that begin with a slash: what each does. Their names and help are in chat.slash."""
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from paceline.chat import export
+from paceline.chat.context import budget
+from paceline.chat.slash import Slash, parse
+from paceline.errors import InputError
+from paceline.text import strip_controls
+from paceline.tui.screens.confirm import Question, about_files
+from paceline.tui.widgets.prompt import Prompt
+from paceline.tui.widgets.transcript import Transcript
+
+if TYPE_CHECKING:
+    from paceline.tui.screens.chat import ChatScreen
+
+FORMATS = {"md": export.markdown, "html": export.html}
+
+
+class Commands:
+    """One screen's commands: a method for each, named after it."""
+
+    def __init__(self, screen: "ChatScreen") -> None:
+        self._screen = screen
+
+    async def run(self, line: str) -> None:
+        """Obey a line that is known to be a command. Raises PacelineError."""
+        found = parse(line)
+        assert isinstance(found, Slash), f"{line} is a command"
+        await self.obey(found)
+
+    async def obey(self, asked: Slash) -> None:
+        """Do what a command says. Raises PacelineError."""
+        if asked.missing:
+            raise InputError(f"/{asked.command.name} needs more", f"write {asked.command.usage}")
+        await getattr(self, f"_{asked.command.name}")(asked.argument)
+
+    def themes(self) -> tuple[str, ...]:
+        """Names that /theme takes."""
+        return ("auto", "dark", "light", "contrast", "ansi", *sorted(self._screen.app.available_themes))
+
+    def set_up(self) -> None:
+        """Offer to fetch models, since there are none."""
+        self._screen.do(self._set_up())
+
+    async def _set_up(self) -> None:
+        from paceline.tui.screens.setup import SetupScreen
+
+        if await self._screen.app.push_screen_wait(SetupScreen(self._screen.services.models)):
+            await self._reload()
+
+    async def _reload(self) -> None:
+        await self._screen.reconfigured(self._screen.services.reload())
+
+    # --- sessions -----------------------------------------------------------------------------------------------------
+
+    async def _new(self, title: str) -> None:
+        self._screen.begin(title)
+        self._screen.query_one(Prompt).focus()
+
+    async def _sessions(self, words: str) -> None:
+        from paceline.tui.screens.sessions import SessionsScreen
+
+        screen = self._screen
+        here = screen.conversation.session
+        asked = SessionsScreen(screen.services.store, here.id, words, screen.services.root)
+        chosen = await screen.app.push_screen_wait(asked)
+        if chosen and chosen != here.id:
+            screen.open(screen.services.store.session(chosen))
+        elif screen.services.store.session(here.id).title != here.title:
+            screen.open(screen.services.store.session(here.id))
+
+    async def _resume(self, session: str) -> None:
+        if not session:
+            await self._sessions("")
+            return
+        self._screen.open(self._screen.services.store.session(session))
+
+    async def _rename(self, title: str) -> None:
+        screen = self._screen
+        screen.services.store.rename(screen.conversation.session.id, title)
+        screen.conversation.renamed(title)
+        screen.app.sub_title = strip_controls(title)
+
+    async def _fork(self, title: str) -> None:
+        screen = self._screen
+        leaf = screen.conversation.session.leaf
+        if leaf is None:
+            raise InputError("there is nothing to copy yet", "say something first")
+        copy = screen.services.store.fork(screen.conversation.session.id, leaf)
+        if title:
+            screen.services.store.rename(copy.id, title)
+        screen.open(screen.services.store.session(copy.id))
+        screen.tell("this is the copy; /sessions has both")
+
+    async def _export(self, argument: str) -> None:
+        screen, services = self._screen, self._screen.services
+        word, _, name = argument.partition(" ")
+        kind = word if word in (*FORMATS, "json") else "md"
+        name = name.strip() if word == kind else argument.strip()
+        session, path = screen.conversation.session, screen.conversation.path
+        session = services.store.session(session.id)
+        name = name or export.file_name(session, f".{kind}")
+        if kind == "json":
+            content = export.json_(session, services.store.turns(session.id))
+        else:
+            content = FORMATS[kind](session, path)
+        file = services.root / name
+        if file.exists() and not await screen.ask(about_files("Write over this file?", [name])):
+            return
+        try:
+            file.write_text(content, encoding="utf-8")
+        except OSError as error:
+            raise InputError(f"cannot write {name}: {error.strerror}", "name another file") from error
+        screen.tell(f"written: {name}")
+
+    async def _delete(self, _: str) -> None:
+        screen = self._screen
+        session = screen.conversation.session
+        title = session.title or "this session"
+        what = (title, f"{len(screen.conversation.path)} turns")
+        if await screen.ask(Question("Delete this session?", what, yes="Delete")):
+            screen.conversation.stop()
+            screen.services.store.delete(session.id)
+            screen.begin()
+
+    # --- this conversation --------------------------------------------------------------------------------------------
+
+    async def _retry(self, _: str) -> None:
+        path = self._screen.conversation.path
+        if not path:
+            raise InputError("there is no answer yet", "ask something")
+        self._screen.conversation.retry(path[-1].id)
+
+    async def _continue(self, _: str) -> None:
+        self._screen.conversation.go_on()
+
+    async def _system(self, text: str) -> None:
+        screen = self._screen
+        if text:
+            screen.conversation.set_system(text)
+            screen.tell("used from the next message on")
+            screen.sending.measure_soon()
+        else:
+            prompt = screen.query_one(Prompt)
+            prompt.replace_all(f"/system {screen.conversation.session.system}")
+
+    async def _compact(self, keep: str) -> None:
+        screen = self._screen
+        draft = screen.sending.draft("", ())
+        choices = budget.summaries(draft, await screen.sending.sizes(draft))
+        if not choices:
+            raise InputError("there is nothing to shorten yet", "it helps once a conversation is long")
+        screen.show_figures(state="summarising")
+        try:
+            shorter = await screen.sending.summarise(draft, choices[-1], keep)
+        finally:
+            screen.show_figures(state="")
+        screen.conversation.forget(shorter.skipped, shorter.summary)
+        screen.sending.measure_soon()
+        screen.tell(f"the model is shown a summary of the first {shorter.skipped} turns from the next message on")
+
+    async def _context(self, _: str) -> None:
+        from paceline.tui.screens.context import ContextScreen
+
+        screen = self._screen
+        draft = screen.sending.draft(screen.query_one(Prompt).text, screen.attached)
+        await screen.app.push_screen_wait(ContextScreen(await screen.sending.sizes(draft)))
+
+    async def _copy(self, number: str) -> None:
+        screen = self._screen
+        turn, block = self._chosen(number)
+        if block is None:
+            await screen.acting.turn("copy", turn)
+        else:
+            await screen.acting.block("copy", turn, block)
+
+    async def _save(self, argument: str) -> None:
+        word, _, name = argument.partition(" ")
+        turn, block = self._chosen(word if word.isdigit() else "")
+        found = self._screen.acting.text_of(turn, block)
+        await self._screen.acting.save(found, name.strip() if word.isdigit() else argument)
+
+    def _chosen(self, number: str) -> tuple[int, int | None]:
+        """A turn, and a block of it: by number, or what is selected, or the last answer. Raises InputError."""
+        screen = self._screen
+        if number and not number.isdigit():
+            raise InputError(f"{number!r} is no number of a code block", "blocks are numbered from 1")
+        turn, block = screen.query_one(Transcript).selected
+        if turn is None:
+            answers = [each.id for each in screen.conversation.path if each.role == "assistant"]
+            if not answers:
+                raise InputError("there is no answer yet", "ask something")
+            turn = answers[-1]
+        return turn, int(number) - 1 if number else block
+
+    # --- files and commands -------------------------------------------------------------------------------------------
+
+    async def _edit(self, argument: str) -> None:
+        name, _, wish = argument.strip().partition(" ")
+        if name.startswith('"') and argument.count('"') > 1:
+            name, _, wish = argument[1:].partition('"')
+        if not wish.strip():
+            raise InputError("what is to be changed?", "write /edit FILE INSTRUCTION")
+        await self._screen.files.edit(name.removeprefix("@"), wish.strip())
+
+    async def _run(self, line: str) -> None:
+        await self._screen.acting.run(line)
+
+    async def _undo(self, _: str) -> None:
+        await self._screen.files.undo()
+
+    # --- the app ------------------------------------------------------------------------------------------------------
+
+    async def _help(self, command: str) -> None:
+        from paceline.tui.screens.help import HelpScreen, keys_of
+
+        screen = self._screen
+        await screen.app.push_screen_wait(HelpScreen(keys_of(screen), command=command.removeprefix("/")))
+
+    async def _model(self, _: str) -> None:
+        from paceline.tui.screens.models import ModelsScreen
+
+        screen = self._screen
+        if screen.config.engine.url:
+            raise InputError(f"{screen.config.engine.url} answers, with its own model", "engine.url names it")
+        chosen = await screen.app.push_screen_wait(ModelsScreen(screen.services.models))
+        if chosen:
+            await self._reload()
+            screen.tell(f"{chosen} answers from now on")
+
+    async def _bench(self, workload: str) -> None:
+        await self._report("bench", workload)
+
+    async def _stats(self, _: str) -> None:
+        await self._report("stats", "")
+
+    async def _report(self, name: str, argument: str) -> None:
+        from paceline.tui.screens.report import ReportScreen
+
+        program = self._screen.services.programs[name](argument)
+        await self._screen.app.push_screen_wait(ReportScreen(program))
+
+    async def _theme(self, name: str) -> None:
+        from paceline.tui.themes import choose
+
+        app = self._screen.app
+        if not name:
+            app.search_themes()
+            return
+        if name not in self.themes():
+            raise InputError(f"there is no theme {name!r}", "Tab behind /theme lists them")
+        app.theme = choose(name, self._screen.services.environ)
+
+    async def _drafts(self, switch: str) -> None:
+        transcript = self._screen.query_one(Transcript)
+        transcript.drafts = _switched(switch, transcript.drafts)
+
+    async def _mouse(self, switch: str) -> None:
+        on = _switched(switch, self._screen.config.chat.mouse)
+        config = self._screen.config
+        chat = msgspec.structs.replace(config.chat, mouse=on)
+        self._screen.config = msgspec.structs.replace(config, chat=chat)
+        driver = self._screen.app._driver  # the only one that can turn it off while the app runs
+        act = getattr(driver, "_enable_mouse_support" if on else "_disable_mouse_support", None)
+        if act is not None:
+            act()
+        self._screen.tell("the mouse is the app's" if on else "the terminal selects text by itself")
+
+    async def _quit(self, _: str) -> None:
+        await self._screen.leave()
+
+
+def _switched(word: str, now: bool) -> bool:
+    """On, off, or the other way round. Raises InputError."""
+    if word not in ("", "on", "off"):
+        raise InputError(f"{word!r} is neither on nor off", "write on, off or nothing")
+    return not now if not word else word == "on"

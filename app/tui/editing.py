@@ -1,0 +1,193 @@
+"""Changing files by what a model answers: proposed, looked at by the person, written, and taken back."""
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from paceline.chat.blocks import Block, blocks
+from paceline.chat.context.mentions import mentions
+from paceline.chat.edits import store as texts
+from paceline.chat.edits.changes import Change
+from paceline.chat.edits.instruction import change_of, instruction, is_complete
+from paceline.chat.edits.journal import Accepted
+from paceline.chat.edits.propose import propose
+from paceline.chat.turns import Turn
+from paceline.client.cancel import Cancel
+from paceline.client.events import Message, Options, Pace, Progress, Text
+from paceline.errors import InputError
+from paceline.tui.screens.confirm import about_files
+from paceline.tui.screens.naming import NamingScreen
+from paceline.tui.screens.review import ReviewScreen
+from paceline.tui.widgets.footer import reading
+
+if TYPE_CHECKING:
+    from paceline.tui.screens.chat import ChatScreen
+
+NOTHING = "name the file in your question, or save the block"
+
+
+class Editing:
+    """One screen's way from an answer to files."""
+
+    def __init__(self, screen: "ChatScreen") -> None:
+        self._screen = screen
+        self._cancel: Cancel | None = None  # of an edit that is computed
+
+    @property
+    def running(self) -> bool:
+        """Whether an edit is computed."""
+        return self._cancel is not None
+
+    def stop(self) -> bool:
+        """End the computation of an edit; whether there was one."""
+        if self._cancel is None:
+            return False
+        self._cancel()
+        return True
+
+    async def apply(self, turn: int, number: int | None = None) -> None:
+        """Show what an answer, or one of its blocks, would change; write what is accepted. Raises InputError."""
+        screen = self._screen
+        answer = screen.acting.turn_of(turn).text
+        if number is not None:
+            block = screen.acting.block_of(turn, number)
+            answer = answer[block.start : block.end] if not block.name else _with_name(block)
+        question = next((each for each in reversed(self._before(turn)) if each.role == "user"), None)
+        named = [each.name for each in question.attached if each.kind in ("file", "symbol")] if question else []
+        wanted = named[0] if len(named) == 1 else ""
+        files = await asyncio.to_thread(self._files, answer, self._before(turn))
+        changes = propose(answer, files, wanted)
+        if not changes and number is not None:
+            block = screen.acting.block_of(turn, number)
+            chosen = await screen.app.push_screen_wait(NamingScreen("Which file is this for?", wanted))
+            if not chosen:
+                return
+            before = await asyncio.to_thread(texts.read, screen.services.root, chosen)
+            changes = propose(
+                _named(block, chosen), {**files, **({chosen: before} if before is not None else {})}, chosen
+            )
+        if not changes:
+            raise InputError(
+                "nothing in this answer could be applied to a file", "name the file in your question, or save the block"
+            )
+        await self.review(changes)
+
+    async def edit(self, name: str, wish: str) -> None:
+        """Let the model change a file, with the file itself as its draft. Raises PacelineError."""
+        screen = self._screen
+        if self._cancel is not None:
+            raise InputError("another edit is being computed", "Esc ends it")
+        text = await asyncio.to_thread(texts.read, screen.services.root, name)
+        if text is None:
+            raise InputError(f"there is no file {name}", "choose one from the list, or ask for it in a message")
+        asked = instruction(name, text, wish)
+        self._cancel = Cancel()
+        try:
+            answer = await self._computed(
+                asked.messages,
+                Options(max_tokens=asked.max_tokens, original=asked.original, priority="chat", tell_pace=True),
+                lambda so_far: is_complete(asked, so_far),
+                self._cancel,
+            )
+        finally:
+            cancelled, self._cancel = self._cancel.asked(), None
+            screen.show_figures(state="")
+        if cancelled:
+            screen.tell("nothing was changed")
+            return
+        change = change_of(asked, answer)
+        if change is None or (not change.changes and not change.notes):
+            raise InputError("the answer changes nothing", "say more exactly what is to be changed")
+        await self.review((change,))
+
+    async def _computed(
+        self, messages: Sequence[Message], options: Options, complete: Callable[[str], bool], cancel: Cancel
+    ) -> str:
+        screen, pieces = self._screen, ""
+        async for event in screen.client.chat(messages, options, cancel):
+            if isinstance(event, Progress):
+                left = None if event.ms_left is None else event.ms_left / 1000
+                screen.show_figures(state=reading(event.done, event.total, left))
+            elif isinstance(event, Pace):
+                share = event.accepted / event.drafted if event.drafted else None
+                screen.show_figures(
+                    state=f"editing, {event.tokens} tokens",
+                    rate=event.per_second,
+                    acceptance=share,
+                    speedup=event.speed_up,
+                )
+            elif isinstance(event, Text):
+                pieces += event.text
+                if complete(pieces):
+                    break
+        return pieces
+
+    async def undo(self) -> None:
+        """Take back what was written last. Raises InputError."""
+        screen, journal, root = self._screen, self._screen.services.journal, self._screen.services.root
+        entry = await asyncio.to_thread(journal.last, root)
+        if entry is None:
+            raise InputError("there is nothing to take back", "only what was applied here can be")
+        names = [each.name for each in entry.files]
+        try:
+            await asyncio.to_thread(journal.undo, entry)
+        except InputError as error:
+            if not await screen.ask(about_files(f"Undo all the same? {error.message}", names, yes="Undo")):
+                return
+            await asyncio.to_thread(lambda: journal.undo(entry, force=True))
+        screen.tell(f"as it was: {', '.join(names)}")
+
+    async def review(self, changes: Sequence[Change]) -> None:
+        """Let the person choose, then write."""
+        screen = self._screen
+        accepted = await screen.app.push_screen_wait(ReviewScreen(changes, screen.config.chat.diff))
+        if accepted:
+            await self._commit(accepted)
+
+    async def write(self, changes: Sequence[Change], asked: str) -> None:
+        screen, root = self._screen, self._screen.services.root
+        names = [each.path for each in changes]
+        outside = [name for name in names if texts.outside(root, name)]
+        if await screen.ask(about_files(asked, names, outside)):
+            await self._commit([Accepted(each.path, each.before, each.after) for each in changes], asked=True)
+
+    async def _commit(self, accepted: Sequence[Accepted], *, asked: bool = False) -> None:
+        screen, root = self._screen, self._screen.services.root
+        outside = [each.path for each in accepted if texts.outside(root, each.path)]
+        if (
+            outside
+            and not asked
+            and not await screen.ask(about_files("Write outside of the workspace?", outside, outside))
+        ):
+            return
+        await asyncio.to_thread(screen.services.journal.apply, root, accepted)
+        screen.tell(f"written: {', '.join(each.path for each in accepted)} · Ctrl-Z takes it back")
+        screen.suggesting.refresh_workspace()
+
+    def _before(self, turn: int) -> list[Turn]:
+        return [each for each in self._screen.conversation.path if each.id <= turn]
+
+    def _files(self, answer: str, turns: Sequence[Turn]) -> dict[str, str]:
+        """Texts that the answer may be about: what was attached, and whatever files it names."""
+        root, finder = self._screen.services.root, self._screen.suggesting.workspace
+        names = [each.name for turn in turns for each in turn.attached if each.kind in ("file", "symbol")]
+        names += [block.name for block in blocks(answer) if block.name]
+        names += [each.name for each in mentions(answer, lambda name: finder.resolve(name) is not None)]
+        found = {}
+        for name in dict.fromkeys(name.partition(":")[0] for name in names):
+            with contextlib.suppress(InputError):  # what cannot be changed by us
+                text = texts.read(root, name)
+                if text is not None:
+                    found[name] = text
+        return found
+
+
+def _with_name(block: Block) -> str:
+    """A block alone, with the file that the text around it named."""
+    return _named(block, block.name)
+
+
+def _named(block: Block, name: str) -> str:
+    fence = "`" * 8
+    return f"{name}\n{fence}{block.language}\n{block.text}\n{fence}\n"

@@ -1,0 +1,389 @@
+"""The conversation: transcript, what goes with the next message, prompt, footer."""
+
+import time
+from collections.abc import Coroutine
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+
+from paceline.chat.context.attaching import message_text
+from paceline.chat.conversation import Conversation
+from paceline.chat.happenings import Added, Changed, Grew, Happening, Moved, Queued, Told, Working
+from paceline.chat.pastes import Burst, as_attachment, placeholder
+from paceline.chat.services import Services
+from paceline.chat.turns import Attached, Session, Turn
+from paceline.client.async_client import AsyncClient
+from paceline.config import Config
+from paceline.errors import PacelineError
+from paceline.text import strip_controls
+from paceline.tui.acting import Acting
+from paceline.tui.commands import Commands
+from paceline.tui.editing import Editing
+from paceline.tui.screens.confirm import ConfirmScreen, Question
+from paceline.tui.sending import Sending
+from paceline.tui.suggesting import Suggesting
+from paceline.tui.widgets.attachments import AttachmentBar
+from paceline.tui.widgets.footer import Figures, Footer, reading
+from paceline.tui.widgets.prompt import Prompt
+from paceline.tui.widgets.rounds import Rounds
+from paceline.tui.widgets.transcript import Transcript
+
+GREETING = """Ask something. Enter sends, Shift-Enter or Ctrl-J begins a new line.
+
+@ attaches files, symbols, the git diff · ! runs a command · / lists what else there is · ? shows all keys"""
+AGAIN = 2.0  # seconds in which a second Ctrl-C leaves
+
+
+class ChatScreen(Screen[None]):
+    """One conversation at a time. What takes several steps is done by sending, acting, commands and suggesting."""
+
+    CSS_PATH = "chat.tcss"
+    AUTO_FOCUS = "#prompt"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "stop", "Stop", id="chat.stop"),
+        Binding("ctrl+c", "interrupt", "Stop, or leave", show=False, id="chat.interrupt"),
+        Binding("f1", "slash('help')", "Keys", id="chat.help"),
+        Binding("f2", "drafts", "Drafts in colour", id="chat.drafts"),
+        Binding("f3", "rounds", "Rounds", id="chat.rounds"),
+        Binding("f4", "slash('sessions')", "Sessions", id="chat.sessions"),
+        Binding("f5", "slash('model')", "Models", id="chat.models"),
+        Binding("f6", "slash('context')", "Context", id="chat.context"),
+        Binding("ctrl+n", "slash('new')", "New session", id="chat.new"),
+        Binding("ctrl+z", "undo", "Undo the last change to files", id="chat.undo"),
+        Binding("ctrl+r", "recall", "Search earlier inputs", id="chat.recall"),
+        Binding("ctrl+o", "write", "Write in $EDITOR", id="chat.write"),
+        Binding("ctrl+up", "into_transcript", "Choose a turn or block", id="chat.transcript"),
+        Binding("alt+left", "branch(-1)", "Earlier branch", id="chat.branch_left"),
+        Binding("alt+right", "branch(1)", "Later branch", id="chat.branch_right"),
+    ]
+
+    def __init__(self, services: Services, session: str = "") -> None:
+        """session: the id of the one to open; empty: a new one, kept once something is said."""
+        super().__init__()
+        self.services = services
+        self.config = services.config
+        self._wanted = session
+        self._client: AsyncClient | None = None
+        self._interrupted = float("-inf")
+        self._figures = Figures(hint="? keys")
+        self._rounds = 0
+        self._burst = Burst()
+        self.attached: tuple[Attached, ...] = ()  # with the next message
+        self.editing: int | None = None  # the turn that the next message takes the place of
+        self.output: Attached | None = None  # of the last command
+        self.sending = Sending(self)
+        self.acting = Acting(self)
+        self.files = Editing(self)
+        self.commands = Commands(self)
+        self.suggesting = Suggesting(self)
+
+    def compose(self) -> ComposeResult:
+        """From top to bottom."""
+        history = self.services.history
+        yield Transcript(id="transcript", greeting=GREETING, drafts=self.config.chat.drafts)
+        yield Rounds(id="rounds")
+        yield AttachmentBar(id="attachments")
+        yield self.suggesting.popup
+        yield Prompt(
+            id="prompt",
+            previous=history.previous,
+            following=self._following,
+            paste_lines=self.config.chat.paste_lines,
+            burst=lambda key, now: self._burst.key(now, newline=key in "\r\n"),
+        )
+        yield Footer(id="footer")
+
+    def on_mount(self) -> None:
+        """Open the session; whatever is slow comes after the first picture."""
+        self.query_one(Rounds).display = False
+        self.show_figures(hint="? keys")
+        if self._wanted:
+            self.open(self.services.store.session(self._wanted))
+        else:
+            self.begin()
+        self.call_after_refresh(self.after_first_picture)
+
+    def after_first_picture(self) -> None:
+        """Set up what is not set up, and look at the workspace."""
+        if self.services.store.note:
+            self.tell(self.services.store.note)
+        if not self.services.is_set_up(self.config):
+            self.commands.set_up()
+        self.suggesting.refresh_workspace()
+
+    # --- the conversation ---------------------------------------------------------------------------------------------
+
+    @property
+    def client(self) -> AsyncClient:
+        """The way to the engine, made when it is needed."""
+        if self._client is None:
+            self._client = self.services.connect(self.config, lambda text: self.app.call_from_thread(self.tell, text))
+        return self._client
+
+    def begin(self, title: str = "") -> None:
+        """A new session."""
+        session = self.services.store.create(str(self.services.root), self.config.ask.system, title)
+        self.open(session)
+
+    def open(self, session: Session) -> None:
+        """Show a session. What is being written in the one before is stopped and kept."""
+        if hasattr(self, "conversation"):
+            self.conversation.stop()
+        self.conversation = Conversation(session, self.services.store, _Later(self), message_text, self.happened)
+        self.editing = None
+        self.attach(())
+        self.moved()
+        self.app.sub_title = strip_controls(session.title)
+
+    async def reconfigured(self, config: Config) -> None:
+        """Another configuration, such as other models: the next message goes to them."""
+        client, self._client, self.config = self._client, None, config
+        if client is not None:
+            await client.aclose()
+        self.sending.forget()
+        self.show_figures(model="")
+
+    async def leave(self) -> None:
+        """Stop and keep everything, and end the app."""
+        await self.conversation.close()
+        if not self.conversation.path:
+            self.services.store.delete(self.conversation.session.id)
+        if self._client is not None:
+            await self._client.aclose()
+        self.app.exit()
+
+    # --- what happens -------------------------------------------------------------------------------------------------
+
+    def happened(self, what: Happening) -> None:
+        """Show what the conversation tells."""
+        transcript = self.query_one(Transcript)
+        if isinstance(what, Grew):
+            transcript.append(what.turn, what.text, what.drafter)
+        elif isinstance(what, Working):
+            self._show_work(what)
+        elif isinstance(what, Changed):
+            transcript.update_turn(what.turn)
+            if what.turn.state != "streaming":
+                self._show_end(what.turn)
+        elif isinstance(what, Added):
+            transcript.add(what.turn, self._branch(what.turn))
+        elif isinstance(what, Moved):
+            self.moved()
+        elif isinstance(what, Queued):
+            self.show_figures(queued=what.count)
+        elif isinstance(what, Told):
+            self.tell(what.text, error=what.error)
+
+    def moved(self) -> None:
+        """Show the branch from its beginning to its end."""
+        path = self.conversation.path
+        self.query_one(Transcript).show(path, {turn.id: self._branch(turn) for turn in path})
+        self.sending.measure_soon()
+
+    def _branch(self, turn: Turn) -> tuple[int, int]:
+        beside = self.conversation.siblings(turn.id)
+        return beside.index(turn.id) + 1, len(beside)
+
+    def _show_work(self, work: Working) -> None:
+        states = {"idle": "", "waiting": "waiting", "loading": "loading the models", "thinking": "thinking"}
+        if work.what == "reading":
+            left = None if work.ms_left is None else work.ms_left / 1000
+            self.show_figures(state=reading(work.done, work.total, left))
+        elif work.what == "writing":
+            self.show_figures(state="writing", rate=work.per_second, acceptance=work.acceptance, speedup=work.speed_up)
+            if work.per_second and work.tokens != self._rounds:
+                self._rounds = work.tokens
+                self.query_one(Rounds).add(work.per_second, work.acceptance)
+        else:
+            self.show_figures(state=states[work.what])
+
+    def _show_end(self, turn: Turn) -> None:
+        """The figures of the whole answer stay until the next one."""
+        told = turn.timings
+        drafted = told.get("draft_n") or 0
+        self.show_figures(
+            model=turn.model or self._figures.model,
+            rate=told.get("predicted_per_second"),
+            acceptance=told.get("draft_n_accepted", 0) / drafted if drafted else None,
+            speedup=told.get("speed_up"),
+        )
+        self.sending.measure_soon()
+
+    def show_figures(self, **changed: Any) -> None:  # noqa: ANN401 - fields of Figures
+        """Change some of what the footer says."""
+        self._figures = replace(self._figures, **changed)
+        self.query_one(Footer).show(self._figures)
+
+    def tell(self, text: str, *, error: bool = False) -> None:
+        """A line for the person, which goes away by itself."""
+        self.notify(
+            strip_controls(text), severity="error" if error else "information", timeout=8 if error else 4, markup=False
+        )
+
+    async def ask(self, question: Question) -> bool:
+        """A yes from the person. In a worker only."""
+        return bool(await self.app.push_screen_wait(ConfirmScreen(question)))
+
+    # --- what a person does -------------------------------------------------------------------------------------------
+
+    def attach(self, attached: tuple[Attached, ...]) -> None:
+        """These go with the next message."""
+        self.attached = attached
+        self.query_one(AttachmentBar).show(attached)
+        self.sending.measure_soon()
+
+    @work(group="task")
+    async def do(self, task: Coroutine[Any, Any, None]) -> None:
+        """Something that takes several steps; what fails is said."""
+        try:
+            await task
+        except PacelineError as error:
+            self.tell(str(error), error=True)
+
+    def act(self, what: Any) -> None:  # noqa: ANN401 - a callable without arguments
+        """Something that takes one step; what fails is said."""
+        try:
+            what()
+        except PacelineError as error:
+            self.tell(str(error), error=True)
+
+    @on(Prompt.Submitted)
+    def _submitted(self, event: Prompt.Submitted) -> None:
+        self.do(self.sending.submit(event.text))
+
+    @on(Prompt.Pasted)
+    def _pasted(self, event: Prompt.Pasted) -> None:
+        found = as_attachment(event.text, self.config.chat.paste_lines, [each.name for each in self.attached])
+        if found is None:
+            self.query_one(Prompt).put(event.text)
+            return
+        self.query_one(Prompt).put(placeholder(found))
+        self.attach((*self.attached, found))
+
+    @on(Prompt.EditorWanted)
+    def _editor_wanted(self) -> None:
+        self.action_write()
+
+    @on(Prompt.Typing)
+    def _typing(self, event: Prompt.Typing) -> None:
+        self.suggesting.typed(event.word)
+
+    @on(Prompt.Popup)
+    def _popup(self, event: Prompt.Popup) -> None:
+        self.suggesting.key(event.key)
+
+    @on(Prompt.Changed)
+    def _changed(self) -> None:
+        prompt = self.query_one(Prompt)
+        if prompt.text == "?":
+            prompt.replace_all("")
+            self.action_slash("help")
+            return
+        self.sending.measure_soon()
+
+    @on(AttachmentBar.Removed)
+    def _removed(self, event: AttachmentBar.Removed) -> None:
+        self.attach(self.attached[: event.index] + self.attached[event.index + 1 :])
+
+    @on(Transcript.BlockAction)
+    def _block(self, event: Transcript.BlockAction) -> None:
+        self.do(self.acting.block(event.action, event.turn, event.block))
+
+    @on(Transcript.TurnAction)
+    def _turn(self, event: Transcript.TurnAction) -> None:
+        self.do(self.acting.turn(event.action, event.turn))
+
+    def action_stop(self) -> None:
+        """Stop what runs; otherwise go back to the prompt, and from an edit of an earlier message to a new one."""
+        if self.acting.stop() or self.files.stop():
+            return
+        if self.conversation.answering:
+            self.conversation.stop()
+            return
+        if self.editing is not None:
+            self.editing = None
+            self.query_one(Prompt).replace_all("")
+            self.tell("the earlier message stays as it is")
+        self.query_one(Transcript).action_unselect()
+        self.query_one(Prompt).focus()
+
+    def action_interrupt(self) -> None:
+        """Copy what is selected in the prompt; else stop what runs; else leave, at the second time."""
+        prompt = self.query_one(Prompt)
+        if prompt.has_focus and prompt.selected_text:
+            self.do(self.acting.copy(prompt.selected_text))
+        elif self.get_selected_text():
+            self.do(self.acting.copy(self.get_selected_text() or ""))
+        elif self.conversation.answering or self.acting.running or self.files.running:
+            self.action_stop()
+        elif prompt.text:
+            prompt.replace_all("")
+        elif time.monotonic() - self._interrupted < AGAIN:
+            self.do(self.leave())
+        else:
+            self._interrupted = time.monotonic()
+            self.tell("Ctrl-C again leaves; everything is saved")
+
+    def action_slash(self, name: str) -> None:
+        """What the command of this name does."""
+        self.do(self.commands.run(f"/{name}"))
+
+    def action_drafts(self) -> None:
+        """Colour what was drafted, or no longer."""
+        transcript = self.query_one(Transcript)
+        transcript.drafts = not transcript.drafts
+
+    def action_rounds(self) -> None:
+        """Show how the last rounds went, or no longer."""
+        rounds = self.query_one(Rounds)
+        rounds.display = not rounds.display
+
+    def action_undo(self) -> None:
+        """Undo in the prompt while there is text in it; else take back the last change to files."""
+        prompt = self.query_one(Prompt)
+        if prompt.has_focus and prompt.history.undo_stack:
+            prompt.undo()
+        else:
+            self.do(self.files.undo())
+
+    def action_write(self) -> None:
+        """Write the message in the person's editor."""
+        self.do(self.acting.write_message())
+
+    def action_recall(self) -> None:
+        """Search what was entered before."""
+        self.suggesting.recall()
+
+    def action_into_transcript(self) -> None:
+        """Choose a turn or a block with the keyboard."""
+        transcript = self.query_one(Transcript)
+        transcript.focus()
+        transcript.action_previous()
+
+    def action_branch(self, by: int) -> None:
+        """Another branch at the selected turn, or at the last that has any."""
+        turn, _ = self.query_one(Transcript).selected
+        path = self.conversation.path
+        found = turn or next((each.id for each in reversed(path) if self._branch(each)[1] > 1), None)
+        if found is None:
+            self.tell("there are no other branches")
+        else:
+            self.act(lambda: self.conversation.switch(found, by))
+
+    def _following(self) -> str | None:
+        return self.services.history.next(self.query_one(Prompt).text)
+
+
+class _Later:
+    """The client of a screen, whichever it is when it is asked."""
+
+    def __init__(self, screen: ChatScreen) -> None:
+        self._screen = screen
+
+    def chat(self, *args: Any, **more: Any) -> Any:  # noqa: ANN401 - as AsyncClient.chat
+        """As AsyncClient.chat."""
+        return self._screen.client.chat(*args, **more)

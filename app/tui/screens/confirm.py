@@ -1,0 +1,115 @@
+"""A question that is answered with yes or no, with all that is going to happen in sight."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, VerticalScroll
+from textual.widget import Widget
+from textual.widgets import Button
+
+from paceline.text import strip_controls
+from paceline.tui.screens.dialog import Dialog, Line, plain
+
+SHORT = 5  # lines that need no counting
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a person is asked. `lines` is shown whole, line by line; `warnings` stand above, in words."""
+
+    title: str
+    lines: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    yes: str = "Yes"
+    no: str = "No"
+
+
+def about_command(command: str, folder: str, seconds: float = 0.0) -> Question:
+    """Whether to run a command. `command`: exactly what the shell gets; seconds: after which it is ended, 0: never."""
+    limit = (f"it is ended after {seconds:.0f} s",) if seconds else ()
+    hidden = ("the command has control characters, which are not shown here",) if _hides(command) else ()
+    return Question("Run this command?", (command, "", f"in {folder}", *limit), hidden, "Run", "Don't run")
+
+
+def about_files(title: str, names: Iterable[str], outside: Iterable[str] = (), yes: str = "Write") -> Question:
+    """Whether to write files. `outside`: those of the names that lie outside of the workspace."""
+    beyond = set(outside)
+    listed = tuple(f"{name}  (outside of the workspace)" if name in beyond else name for name in names)
+    count = len(beyond)
+    warning = (
+        f"{count} of these files lie{'s' * (count == 1)} OUTSIDE of the workspace"
+        if len(listed) > 1
+        else "this file lies OUTSIDE of the workspace"
+    )
+    hidden = ("a name has control characters, which are not shown here",) if any(map(_hides, listed)) else ()
+    return Question(title, listed, ((warning,) if beyond else ()) + hidden, yes, "Don't write")
+
+
+def _hides(text: str) -> bool:
+    return strip_controls(text) != text
+
+
+class ConfirmScreen(Dialog[bool]):
+    """Yes only for who says so: `y`, or Enter or a click on Yes. Everything else is no."""
+
+    CSS_PATH: ClassVar = ["dialog.tcss", "confirm.tcss"]
+    AUTO_FOCUS = "#no"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "answer(True)", "Yes", id="confirm.yes"),
+        Binding("n,escape", "answer(False)", "No", id="confirm.no"),
+        Binding("left,right,h,l", "other", "Yes/No", show=False, id="confirm.other"),
+        Binding("up,k", "scroll(-1)", "Up", show=False, id="confirm.up"),
+        Binding("down,j", "scroll(1)", "Down", show=False, id="confirm.down"),
+        Binding("pageup", "page(-1)", "Page up", show=False, id="confirm.page_up"),
+        Binding("pagedown,space", "page(1)", "Page down", show=False, id="confirm.page_down"),
+    ]
+
+    def __init__(self, question: Question) -> None:
+        super().__init__()
+        self._question = question
+
+    def body(self) -> ComposeResult:
+        """Warnings, and what is going to happen."""
+        asked = self._question
+        for warning in asked.warnings:
+            yield Line(f"! {warning}", classes="warning")
+        with VerticalScroll(id="lines", can_focus=False):
+            for line in asked.lines:
+                yield Line(line or " ")
+
+    def below(self) -> ComposeResult:
+        """Two buttons."""
+        asked = self._question
+        with Horizontal(id="buttons"):
+            yield Button(plain(asked.no), id="no", compact=True)
+            yield Button(plain(asked.yes), id="yes", compact=True)
+
+    def on_mount(self) -> None:
+        """The title is the question."""
+        self.head(self._question.title)
+        count = sum(line.count("\n") + 1 for line in self._question.lines)
+        self.query_one("#frame", Widget).border_subtitle = f"{count} lines" if count > SHORT else ""
+
+    def on_button_pressed(self, event: Button.Pressed) -> None:
+        """The focused one, by Enter, or the one that was clicked."""
+        self.dismiss(event.button.id == "yes")
+
+    def action_answer(self, yes: bool) -> None:
+        """Go back with an answer."""
+        self.dismiss(yes)
+
+    def action_other(self) -> None:
+        """The other button, by keys."""
+        self.query_one("#no" if self.focused is self.query_one("#yes") else "#yes").focus()
+
+    def action_scroll(self, step: int) -> None:
+        """Lines that do not fit."""
+        self.query_one("#lines").scroll_relative(y=step, animate=False)
+
+    def action_page(self, step: int) -> None:
+        """A page of them."""
+        lines = self.query_one("#lines")
+        lines.scroll_relative(y=step * max(1, lines.size.height - 1), animate=False)

@@ -1,0 +1,92 @@
+"""What all screens beside the conversation have: a frame with a title, room for a body, the keys at the bottom."""
+
+from collections.abc import Iterable
+from typing import ClassVar, TypeVar
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widget import Widget
+from textual.widgets import Footer, Static
+
+from paceline.errors import PacelineError
+from paceline.text import strip_controls
+
+Result = TypeVar("Result")
+MARK = "bold underline"  # also where there are no colours
+
+
+def plain(text: str) -> Content:
+    """Text of anybody's, ready to be drawn: no control characters, no markup."""
+    return Content(strip_controls(text).expandtabs(4).replace("\r\n", "\n"))
+
+
+def one_line(text: str) -> Content:
+    """The same in a single line."""
+    return Content(" ".join(strip_controls(text).split()))
+
+
+def marked(text: str, spans: Iterable[tuple[int, int]], style: str = MARK) -> Content:
+    """A single line of anybody's text with stretches of it, in characters, set off.
+
+    Spans count characters of the text as it is given; where control characters have to be taken out, nothing is set
+    off, as the spans would be wrong.
+    """
+    shown = one_line(text)
+    if shown.plain != text:
+        return shown
+    for start, end in spans:
+        shown = shown.stylize(style, start, end)
+    return shown
+
+
+class Line(Static):
+    """Text that is never read as markup."""
+
+    def __init__(self, text: str | Content = "", *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(text if isinstance(text, Content) else plain(text), markup=False, id=id, classes=classes)
+
+    def say(self, text: str | Content) -> None:
+        """Show this instead."""
+        self.update(text if isinstance(text, Content) else plain(text))
+
+
+class Dialog(ModalScreen[Result]):
+    """A framed screen over the conversation. Subclasses give `body`; keys come from their bindings.
+
+    A subclass names its own styles after ours: `CSS_PATH = ["dialog.tcss", "its_own.tcss"]`.
+    """
+
+    CSS_PATH: ClassVar = ["dialog.tcss"]
+    HEADING = ""
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (80, "-usual"), (110, "-wide")]  # noqa: RUF012 - as Textual has it
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (18, "-high")]  # noqa: RUF012
+
+    def compose(self) -> ComposeResult:
+        """Frame, body, keys."""
+        with Vertical(id="frame") as frame:
+            frame.border_title = one_line(self.HEADING)
+            yield from self.body()
+            with Vertical(id="bottom"):
+                yield from self.below()
+                yield Line(id="trouble")
+                yield Footer(show_command_palette=False, compact=True)
+
+    def body(self) -> ComposeResult:
+        """What stands between title and keys."""
+        yield from ()
+
+    def below(self) -> ComposeResult:
+        """What is always in sight, above the keys, however long the body is."""
+        yield from ()
+
+    def head(self, text: str) -> None:
+        """Change the title."""
+        self.query_one("#frame", Widget).border_title = one_line(text)
+
+    def tell(self, trouble: PacelineError | str) -> None:
+        """Say what went wrong, and what to do about it, above the keys; an empty text takes it away."""
+        line = self.query_one("#trouble", Line)
+        line.say(str(trouble))
+        line.display = bool(str(trouble))

@@ -1,0 +1,102 @@
+"""Keys and commands, as they are now."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from rich.cells import cell_len
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.keys import format_key
+from textual.screen import Screen
+
+from paceline.chat.slash import COMMANDS, SlashCommand
+from paceline.tui.screens.dialog import Dialog, Line, one_line
+
+GAP = 2  # columns between the two
+
+
+@dataclass(frozen=True)
+class Keys:
+    """What some keys do, and where."""
+
+    keys: tuple[str, ...]  # as a person reads them
+    does: str
+
+
+def keys_of(screen: Screen[Any]) -> tuple[Keys, ...]:
+    """The keys that work on a screen with the widget that has the focus there, changes of the keymap included.
+
+    Keys without a description are those that everybody expects, such as the arrows.
+    """
+    found: dict[str, list[str]] = {}
+    for active in screen.active_bindings.values():
+        binding = active.binding
+        if binding.description and not binding.system:
+            found.setdefault(binding.description, []).append(_shown(screen.app, binding))
+    return tuple(Keys(tuple(dict.fromkeys(keys)), does) for does, keys in found.items())
+
+
+def _shown(app: App[Any], binding: Binding) -> str:
+    return binding.key_display or format_key(binding.key) or app.get_key_display(binding)
+
+
+class HelpScreen(Dialog[None]):
+    """Two tables that scroll."""
+
+    CSS_PATH: ClassVar = ["dialog.tcss", "help.tcss"]
+    HEADING = "Help"
+    AUTO_FOCUS = "#tables"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,question_mark,f1", "dismiss", "Back", id="help.back"),
+        Binding("down,j", "scroll_tables(1)", "Down", show=False),
+        Binding("up,k", "scroll_tables(-1)", "Up", show=False),
+    ]
+
+    def __init__(self, keys: Sequence[Keys], commands: Iterable[SlashCommand] = COMMANDS, command: str = "") -> None:
+        """keys: see `keys_of`, to be asked before this screen is shown. command: only this one is explained."""
+        super().__init__()
+        self._keys = tuple(keys)
+        self._commands = [each for each in commands if command in ("", each.name, *each.aliases)]
+        self._only = bool(command)
+
+    def body(self) -> ComposeResult:
+        """Keys, then commands, then what else can be written into the prompt."""
+        with VerticalScroll(id="tables"):
+            if not self._only:
+                yield Line("Keys", classes="title")
+                yield Line(_table([(", ".join(each.keys), each.does) for each in self._keys]))
+                yield Line("In the prompt", classes="title")
+                yield Line(_table(PROMPT))
+            yield Line("Commands", classes="title")
+            yield Line(_table([(each.usage, _with_aliases(each)) for each in self._commands]))
+
+    def action_scroll_tables(self, step: int) -> None:
+        """A line."""
+        self.query_one("#tables").scroll_relative(y=step, animate=False)
+
+
+PROMPT = (
+    ("@name", "attach a file, a folder or a symbol; @name:10-40 only these lines"),
+    ("@diff", "attach what has changed since the last commit"),
+    ("@output", "attach the output of the last command"),
+    ("!command", "run a command, after asking, and attach its output"),
+)
+
+
+def _with_aliases(command: SlashCommand) -> str:
+    also = " ".join(f"/{alias}" for alias in command.aliases)
+    return f"{command.help} (also {also})" if also else command.help
+
+
+def _table(rows: Sequence[tuple[str, str]]) -> Content:
+    """Two columns; where the first one is longer than usual, the second one begins below."""
+    widths = [cell_len(first) for first, _ in rows]
+    width = min(max(widths, default=0), 26)
+    lines = []
+    for (first, second), length in zip(rows, widths, strict=True):
+        gap = " " * (width - length + GAP) if length <= width else "\n" + " " * (width + GAP)
+        lines.append(Content.assemble((one_line(first).plain, "bold"), gap, one_line(second)))
+    return Content("\n").join(lines)

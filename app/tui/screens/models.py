@@ -1,0 +1,143 @@
+"""Choosing a pair of models: what there is, what it takes, what it gives here; and fetching it."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widgets import OptionList
+from textual.widgets.option_list import Option
+
+from paceline.chat.models_port import Models, PairChoice
+from paceline.chat.words import size
+from paceline.errors import PacelineError
+from paceline.tui.screens.dialog import Dialog, Line, one_line
+from paceline.tui.widgets.fetching import Fetching
+
+
+class ModelsScreen(Dialog[str | None]):
+    """The result is the id of the pair that is written into the configuration now, or None: nothing was chosen."""
+
+    CSS_PATH: ClassVar = ["dialog.tcss", "models.tcss"]
+    HEADING = "Models"
+    AUTO_FOCUS = "#pairs"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "choose", "Use", id="models.use", priority=True),
+        Binding("p", "pause", "Pause", id="models.pause"),
+        Binding("escape,q", "leave", "Back", id="models.back"),
+    ]
+
+    def __init__(self, models: Models, pairs: Sequence[PairChoice] = ()) -> None:
+        """pairs: what is known already; otherwise it is asked for."""
+        super().__init__()
+        self._models = models
+        self._pairs = tuple(pairs)
+
+    def body(self) -> ComposeResult:
+        """The pairs."""
+        yield OptionList(id="pairs", markup=False)
+
+    def below(self) -> ComposeResult:
+        """What is to be known of the chosen one, and the download."""
+        yield Line(id="facts")
+        yield Fetching(self._models)
+
+    def on_mount(self) -> None:
+        """Ask for the pairs."""
+        self.query_one(Fetching).display = False
+        if self._pairs:
+            self._show()
+        else:
+            self.query_one("#facts", Line).say("looking at this machine …")
+            self._ask()
+
+    @work(exclusive=True)
+    async def _ask(self) -> None:
+        try:
+            self._pairs = tuple(await self._models.pairs())
+        except PacelineError as error:
+            self.query_one("#facts", Line).say("")
+            self.tell(error)
+            return
+        self._show()
+
+    def _show(self) -> None:
+        listed = self.query_one("#pairs", OptionList)
+        listed.set_options(Option(_title(pair), id=pair.id) for pair in self._pairs)
+        wanted = [at for at, pair in enumerate(self._pairs) if pair.in_use] or [
+            at for at, pair in enumerate(self._pairs) if pair.recommended
+        ]
+        listed.highlighted = wanted[0] if wanted else 0
+
+    @on(OptionList.OptionHighlighted, "#pairs")
+    def _look(self, event: OptionList.OptionHighlighted) -> None:
+        self.query_one("#facts", Line).say(_facts(self._pairs[event.option_index]))
+        if not self.query_one(Fetching).pair:
+            self.tell("")
+
+    @on(OptionList.OptionSelected, "#pairs")
+    def _clicked(self) -> None:
+        self.action_choose()
+
+    def action_choose(self) -> None:
+        """Use the chosen pair; what is missing of it is fetched first."""
+        at, fetching = self.query_one("#pairs", OptionList).highlighted, self.query_one(Fetching)
+        if at is None or fetching.pair:
+            return
+        self.tell("")
+        fetching.display = True
+        fetching.start(self._pairs[at].id)
+        self.refresh_bindings()
+
+    def action_pause(self) -> None:
+        """Stop the download for now."""
+        self.query_one(Fetching).stop()
+
+    def action_leave(self) -> None:
+        """Back; a download is stopped first, and goes on another time."""
+        self.query_one(Fetching).stop()
+        self.dismiss(None)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Only a download can be paused."""
+        return bool(self.query_one(Fetching).pair) if action == "pause" and self.is_mounted else True
+
+    @on(Fetching.Done)
+    def _done(self, event: Fetching.Done) -> None:
+        self.dismiss(event.pair)
+
+    @on(Fetching.Stopped)
+    def _stopped(self, event: Fetching.Stopped) -> None:
+        self.tell(event.error or "Paused: what has arrived is kept, Enter goes on with it.")
+        self.refresh_bindings()
+
+
+def _title(pair: PairChoice) -> Content:
+    """One line: is it here, how large, does it fit."""
+    mark = {"ready": "[here]", "part": "[part]", "missing": "[    ]"}[pair.here]
+    words = [size(pair.bytes) if pair.bytes else "size unknown"]
+    words += ["in use"] if pair.in_use else []
+    words += ["recommended here"] if pair.recommended else []
+    words += ["does not fit"] if pair.misfit else []
+    words += [f"{pair.speed:.0f} tokens/s"] if pair.speed else []
+    title = Content.styled(f"{mark} {one_line(pair.id).plain}", "bold")
+    return title + Content.styled(f"  {', '.join(words)}", "$text-muted")
+
+
+def _facts(pair: PairChoice) -> str:
+    """Everything else, in words."""
+    here = {
+        "ready": "here",
+        "part": f"{size(pair.missing)} still to be downloaded",
+        "missing": f"to be downloaded: {size(pair.missing)}" if pair.missing else "to be downloaded",
+    }[pair.here]
+    speed = f"; {pair.speed:.1f} tokens/s here, one at a time" if pair.speed else ""
+    lines = [
+        f"{pair.target} + {pair.draft or 'no draft'}",
+        f"{here}; {pair.licence}{speed}",
+        f"! {pair.misfit}" if pair.misfit else "",
+        pair.note,
+    ]
+    return "\n".join(filter(None, lines))

@@ -1,0 +1,41 @@
+"""A question that is answered with a line of text."""
+
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.widgets import Input
+
+from paceline.tui.screens.dialog import Dialog
+
+
+class NamingScreen(Dialog[str]):
+    """The result is what was entered, without blanks around it; empty: the person does not want to."""
+
+    CSS_PATH: ClassVar = ["dialog.tcss", "naming.tcss"]
+    AUTO_FOCUS = "#name"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Never mind", id="naming.leave")]
+
+    def __init__(self, question: str, value: str = "") -> None:
+        super().__init__()
+        self._question = question
+        self._value = value
+
+    def body(self) -> ComposeResult:
+        """The line."""
+        yield Input(self._value, id="name", compact=True)
+
+    def on_mount(self) -> None:
+        """The title is the question."""
+        self.head(self._question)
+        self.query_one(Input).cursor_blink = False
+
+    @on(Input.Submitted)
+    def _entered(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.dismiss(event.value.strip())
+
+    def action_leave(self) -> None:
+        """Nothing is entered."""
+        self.dismiss("")

@@ -1,0 +1,246 @@
+"""All conversations: found, opened, renamed, copied, written to files, deleted."""
+
+import time
+from pathlib import Path
+from typing import ClassVar, Literal
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.widgets import Input, OptionList
+from textual.widgets.option_list import Option
+
+from paceline.chat import export, tree
+from paceline.chat.store import Store, Summary
+from paceline.chat.turns import Session
+from paceline.chat.words import ago, many
+from paceline.errors import InputError, PacelineError, ResourceError
+from paceline.paths import expanded
+from paceline.text import replace_surrogates
+from paceline.tui.screens.confirm import ConfirmScreen, Question, about_files
+from paceline.tui.screens.dialog import Dialog, Line, marked, one_line
+
+Naming = Literal["", "rename", "export"]
+ENDINGS = {".md": "Markdown", ".json": "JSON", ".html": "HTML"}
+
+
+class SessionsScreen(Dialog[str | None]):
+    """The result is the id of the session to open, or None: stay where we are."""
+
+    CSS_PATH: ClassVar = ["dialog.tcss", "sessions.tcss"]
+    HEADING = "Sessions"
+    AUTO_FOCUS = "#query"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "open", "Open", id="sessions.open", priority=True),
+        Binding("f2,ctrl+r", "rename", "Rename", id="sessions.rename", priority=True),
+        Binding("f3,ctrl+f", "fork", "Fork", id="sessions.fork", priority=True),
+        Binding("f4,ctrl+x", "export", "Export", id="sessions.export", priority=True),
+        Binding("f8,ctrl+d", "delete", "Delete", id="sessions.delete", priority=True),
+        Binding("escape", "leave", "Back", id="sessions.back", priority=True),
+        Binding("up,ctrl+p", "move('cursor_up')", "Up", show=False, priority=True),
+        Binding("down,ctrl+n", "move('cursor_down')", "Down", show=False, priority=True),
+        Binding("pageup", "move('page_up')", "Page up", show=False, priority=True),
+        Binding("pagedown", "move('page_down')", "Page down", show=False, priority=True),
+    ]
+
+    def __init__(self, store: Store, current: str = "", query: str = "", folder: Path | None = None) -> None:
+        """current: the id of the session that is open, which cannot be deleted here. folder: where exports go."""
+        super().__init__()
+        self._store = store
+        self._current = current
+        self._query = query
+        self._folder = folder or Path.cwd()
+        self._found: tuple[Summary, ...] = ()
+        self._searching = False  # a search is due at the next refresh
+        self._naming: Naming = ""
+
+    def body(self) -> ComposeResult:
+        """What is looked for, and what is found."""
+        yield Input(self._query, placeholder="search titles and messages", id="query", select_on_focus=False)
+        yield OptionList(id="found", markup=False)
+
+    def below(self) -> ComposeResult:
+        """A name that is asked for."""
+        yield Line(id="asked")
+        yield Input(id="name", select_on_focus=False)
+
+    def on_mount(self) -> None:
+        """The newest sessions, or what is looked for already."""
+        for field in self.query(Input):
+            field.cursor_blink = False
+        self.query_one("#found", OptionList).can_focus = False
+        self._ask("")
+        self._search()
+
+    @on(Input.Changed, "#query")
+    def _typed(self, event: Input.Changed) -> None:
+        """Several keys between two refreshes are one search."""
+        self._query = event.value
+        if not self._searching:
+            self._searching = True
+            self.call_after_refresh(self._search)
+
+    def _search(self, highlight: str = "") -> None:
+        self._searching = False
+        keep = highlight or (self._chosen.session.id if self._chosen else "")
+        try:
+            self._found = self._store.list(self._query)
+        except PacelineError as error:
+            self.tell(error)
+            return
+        listed = self.query_one("#found", OptionList)
+        now = time.time()
+        listed.set_options(_option(summary, summary.session.id == self._current, now) for summary in self._found)
+        ids = [summary.session.id for summary in self._found]
+        listed.highlighted = (ids.index(keep) if keep in ids else 0) if ids else None
+        self.head(f"Sessions ({len(ids)}{' found' if self._query.strip() else ''})")
+        self.tell("" if ids else "Nothing is found." if self._query.strip() else "There are no sessions yet.")
+
+    @property
+    def _chosen(self) -> Summary | None:
+        at = self.query_one("#found", OptionList).highlighted
+        return self._found[at] if at is not None and at < len(self._found) else None
+
+    def action_move(self, how: str) -> None:
+        """Another session."""
+        if not self._naming:
+            getattr(self.query_one("#found", OptionList), f"action_{how}")()
+
+    def action_open(self) -> None:
+        """Open the chosen session, or take the name that is written."""
+        if self._naming:
+            self._named(self.query_one("#name", Input).value)
+        elif self._chosen:
+            self.dismiss(self._chosen.session.id)
+
+    @on(OptionList.OptionSelected, "#found")
+    def _clicked(self, event: OptionList.OptionSelected) -> None:
+        if not self._naming:
+            self.dismiss(self._found[event.option_index].session.id)
+
+    def action_leave(self) -> None:
+        """Back: from a name to the list, from the list to where we came from."""
+        if self._naming:
+            self._ask("")
+        else:
+            self.dismiss(None)
+
+    # --- what can be done with one ------------------------------------------------------------------------------------
+
+    def action_rename(self) -> None:
+        """Ask for another title."""
+        if self._chosen and not self._naming:
+            self._ask("rename", "New title:", self._chosen.session.title)
+
+    def action_export(self) -> None:
+        """Ask for the name of a file."""
+        if self._chosen and not self._naming:
+            kinds = ", ".join(f"{ending} {name}" for ending, name in ENDINGS.items())
+            self._ask("export", f"Write to ({kinds}):", export.file_name(self._chosen.session, "md"))
+
+    def _ask(self, naming: Naming, question: str = "", value: str = "") -> None:
+        self._naming = naming
+        asked, name = self.query_one("#asked", Line), self.query_one("#name", Input)
+        asked.display = name.display = bool(naming)
+        asked.say(question)
+        name.value = one_line(value).plain
+        name.action_end()
+        (name if naming else self.query_one("#query", Input)).focus()
+        self.tell("")
+
+    def _named(self, text: str) -> None:
+        naming, chosen = self._naming, self._chosen
+        if chosen is None:
+            return
+        try:
+            if naming == "rename":
+                self._store.rename(chosen.session.id, text)
+                self._ask("")
+                self._search()
+            elif text.strip():
+                self._export(chosen.session, text.strip())
+        except PacelineError as error:
+            self.tell(error)
+
+    def _export(self, session: Session, name: str) -> None:
+        """Write it, after a question where the file is there already."""
+        path = self._folder / expanded(name)
+        content = exported(self._store, session, path)
+        if not path.exists():
+            self._write(path, content)
+            return
+
+        def answered(yes: bool | None) -> None:
+            if yes:
+                self._write(path, content)
+
+        self.app.push_screen(ConfirmScreen(about_files("Replace this file?", [str(path)], yes="Replace")), answered)
+
+    def _write(self, path: Path, content: str) -> None:
+        try:
+            path.write_bytes(replace_surrogates(content).encode("utf-8"))
+        except (OSError, ValueError) as error:
+            why = error.strerror if isinstance(error, OSError) else "its name cannot be used"
+            self.tell(ResourceError(f"cannot write {path}: {why}", "choose another name"))
+            return
+        self._ask("")
+        self.notify(f"written to {path}", markup=False)
+
+    def action_fork(self) -> None:
+        """A copy of what is shown of it, to go on with in another way."""
+        if not self._chosen or self._naming:
+            return
+        session = self._chosen.session
+        try:
+            if session.leaf is None:
+                raise InputError("there is nothing in this session to copy")
+            copy = self._store.fork(session.id, session.leaf)
+        except PacelineError as error:
+            self.tell(error)
+            return
+        self._search(copy.id)
+
+    def action_delete(self) -> None:
+        """Delete it, after a question."""
+        if not self._chosen or self._naming:
+            return
+        chosen = self._chosen
+        if chosen.session.id == self._current:
+            self.tell("This session is open: begin or open another one, then it can be deleted.")
+            return
+        lines = (chosen.session.title or "(no title)", many(chosen.turns, "turn"), "", "It cannot be brought back.")
+
+        def answered(yes: bool | None) -> None:
+            if not yes:
+                return
+            try:
+                self._store.delete(chosen.session.id)
+            except PacelineError as error:
+                self.tell(error)
+                return
+            self._search()
+
+        self.app.push_screen(ConfirmScreen(Question("Delete this session?", lines, yes="Delete", no="Keep")), answered)
+
+
+def exported(store: Store, session: Session, path: Path) -> str:
+    """A session as the file's ending says. Raises InputError for another ending, and what the store raises."""
+    ending = path.suffix.lower()
+    if ending not in ENDINGS:
+        raise InputError(f"{path.name} ends in none of {', '.join(ENDINGS)}", "its ending says what is written")
+    turns = store.turns(session.id)
+    if ending == ".json":
+        return export.json_(session, turns)
+    shown = tree.path(turns, session.leaf)
+    return export.markdown(session, shown) if ending == ".md" else export.html(session, shown)
+
+
+def _option(summary: Summary, current: bool, now: float) -> Option:
+    """Two lines: title, when and how long; what was found in it, or how it ended."""
+    session = summary.session
+    title = marked(session.title or "(no title)", summary.title_marks)
+    facts = f"  {ago(session.updated, now)}, {many(summary.turns, 'turn')}{', open now' if current else ''}"
+    below = marked(summary.snippet, summary.marks) if summary.snippet else one_line(summary.preview)
+    first = title + Content.styled(facts, "$text-muted")
+    return Option(first + "\n  " + below, id=session.id)

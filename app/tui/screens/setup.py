@@ -1,0 +1,121 @@
+"""The first time: nothing is set up yet, and the pair that suits this machine is offered."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual import on, work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+
+from paceline.chat.models_port import Models, PairChoice
+from paceline.chat.words import size
+from paceline.errors import PacelineError
+from paceline.tui.screens.dialog import Dialog, Line
+from paceline.tui.screens.models import ModelsScreen
+from paceline.tui.widgets.fetching import Fetching
+
+
+class SetupScreen(Dialog[str | None]):
+    """The result is the id of the pair that is written into the configuration now, or None: later."""
+
+    CSS_PATH: ClassVar = ["dialog.tcss", "setup.tcss"]
+    HEADING = "Nothing is set up yet"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "fetch", "Fetch", id="setup.fetch"),
+        Binding("p", "pause", "Pause", id="setup.pause"),
+        Binding("o", "others", "Other models", id="setup.others"),
+        Binding("escape,q", "leave", "Later", id="setup.later"),
+    ]
+
+    def __init__(self, models: Models) -> None:
+        super().__init__()
+        self._models = models
+        self._pairs: Sequence[PairChoice] = ()
+        self._pair: PairChoice | None = None
+
+    def body(self) -> ComposeResult:
+        """What is offered."""
+        yield Line("looking at this machine …", id="offer")
+
+    def below(self) -> ComposeResult:
+        """How far a download is."""
+        yield Fetching(self._models)
+
+    def on_mount(self) -> None:
+        """Ask what suits this machine."""
+        self.query_one(Fetching).display = False
+        self._ask()
+
+    @work(exclusive=True)
+    async def _ask(self) -> None:
+        try:
+            self._pairs = await self._models.pairs()
+        except PacelineError as error:
+            self.query_one("#offer", Line).say("Enter tries again.")
+            self.tell(error)
+            return
+        self._pair = next((pair for pair in self._pairs if pair.recommended), None) or next(iter(self._pairs), None)
+        self.query_one("#offer", Line).say(offer(self._pair) if self._pair else "The catalogue has no models.")
+
+    def action_fetch(self) -> None:
+        """Fetch what is offered, or go on, or ask again what there is."""
+        fetching = self.query_one(Fetching)
+        if fetching.pair:
+            return
+        self.tell("")
+        if self._pair is None:
+            self._ask()
+            return
+        fetching.display = True
+        fetching.start(self._pair.id)
+        self.refresh_bindings()
+
+    def action_pause(self) -> None:
+        """Stop the download for now."""
+        self.query_one(Fetching).stop()
+
+    def action_others(self) -> None:
+        """Choose from all pairs."""
+
+        def chosen(pair: str | None) -> None:
+            if pair:
+                self.dismiss(pair)
+
+        if not self.query_one(Fetching).pair:
+            self.app.push_screen(ModelsScreen(self._models, self._pairs), chosen)
+
+    def action_leave(self) -> None:
+        """Later; a download is stopped, and goes on another time."""
+        self.query_one(Fetching).stop()
+        self.dismiss(None)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """What can be done while a download runs, and when none does."""
+        running = bool(self.is_mounted and self.query_one(Fetching).pair)
+        return {"pause": running, "fetch": not running, "others": not running}.get(action, True)
+
+    @on(Fetching.Done)
+    def _done(self, event: Fetching.Done) -> None:
+        self.dismiss(event.pair)
+
+    @on(Fetching.Stopped)
+    def _stopped(self, event: Fetching.Stopped) -> None:
+        self.tell(event.error or "Paused: what has arrived is kept, Enter goes on with it.")
+        self.refresh_bindings()
+
+
+def offer(pair: PairChoice) -> str:
+    """What would be fetched, in words."""
+    draft = f" with the draft model {pair.draft}" if pair.draft else ""
+    ask = f"Fetch {pair.id} ({size(pair.missing)})?" if pair.here != "ready" else f"Use {pair.id}? It is here already."
+    lines = [
+        ask,
+        f"! {pair.misfit}"
+        if pair.misfit
+        else "It is the pair that suits this machine best."
+        if pair.recommended
+        else "",
+        f"Models: {pair.target}{draft}. Licence: {pair.licence}.",
+        pair.note,
+    ]
+    return "\n".join(filter(None, lines))

@@ -1,0 +1,180 @@
+"""From what stands in the prompt to a message: mentions are read, everything is measured, and then it is sent."""
+
+import asyncio
+import contextlib
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from textual.timer import Timer
+
+from paceline.chat.context import budget
+from paceline.chat.context.attaching import Attaching, KeptBackError
+from paceline.chat.context.mentions import Mention, mentions
+from paceline.chat.context.running import of_prompt
+from paceline.chat.conversation import Draft
+from paceline.chat.slash import Unknown, parse
+from paceline.chat.turns import Attached
+from paceline.client.counting import Counter
+from paceline.errors import InputError, PacelineError
+from paceline.tui.screens.confirm import Question
+from paceline.tui.screens.fitting import FittingScreen
+from paceline.tui.widgets.prompt import Prompt
+
+if TYPE_CHECKING:
+    from paceline.tui.screens.chat import ChatScreen
+
+QUIET = 0.4  # seconds without a key, after which what is written is measured
+
+
+class Sending:
+    """One screen's way from the prompt to the conversation."""
+
+    def __init__(self, screen: "ChatScreen") -> None:
+        self._screen = screen
+        self._counter: Counter | None = None
+        self._timer: Timer | None = None
+        self._attaching = Attaching(screen.services.root)
+
+    def forget(self) -> None:
+        """Another engine answers from now on."""
+        self._counter = None
+
+    # --- sending ------------------------------------------------------------------------------------------------------
+
+    async def submit(self, text: str) -> None:
+        """What Enter does: a command of the app, one of the shell, or a message. Raises PacelineError."""
+        if not text.strip():
+            return
+        screen = self._screen
+        found = parse(text)
+        if isinstance(found, Unknown):
+            near = f"did you mean {' or '.join(f'/{each}' for each in found.near)}?" if found.near else ""
+            hint = near or "/help lists them; begin with a blank to send it"
+            raise InputError(f"there is no command /{found.word}", hint)
+        if found is not None:
+            self._entered(text)
+            await screen.commands.obey(found)
+        elif of_prompt(text):
+            self._entered(text)
+            await screen.acting.run(of_prompt(text))
+        else:
+            await self._message(text)
+
+    async def _message(self, text: str) -> None:
+        screen = self._screen
+        attached = await self._mentioned(text)
+        draft = await self._fitting(text, attached)
+        if draft is None:
+            return
+        self._entered(text)
+        editing, screen.editing = screen.editing, None
+        screen.attach(())
+        if editing is not None:
+            screen.conversation.edit(editing, draft)
+        else:
+            screen.conversation.send(draft)
+
+    def _entered(self, text: str) -> None:
+        """It is on its way: the prompt is empty again."""
+        self._screen.services.history.add(text)
+        self._screen.query_one(Prompt).replace_all("")
+
+    async def _mentioned(self, text: str) -> tuple[Attached, ...]:
+        """What is attached, and what the text mentions. Raises InputError where that cannot be."""
+        screen = self._screen
+        finder = screen.suggesting.workspace
+        found = list(screen.attached)
+        for mention in mentions(text, lambda name: finder.resolve(name) is not None):
+            if not mention.resolved:
+                raise InputError(f"there is no {mention.name!r} here", "leave the @ out, or choose from the list")
+            attached = await self._read(mention)
+            if attached is not None and all(each.name != attached.name for each in found):
+                found.append(attached)
+        return tuple(found)
+
+    async def _read(self, mention: Mention) -> Attached | None:
+        """None: the person does not want it after all. Raises InputError."""
+        screen = self._screen
+        finder, output = screen.suggesting.workspace, screen.output
+        try:
+            return await asyncio.to_thread(self._attaching.mention, mention, finder, output)
+        except KeptBackError as error:
+            if not error.may_override:
+                raise
+            asked = Question("Show it to the model all the same?", (error.message,), yes="Show", no="Leave it out")
+            if not await screen.ask(asked):
+                return None
+        return await asyncio.to_thread(self._attaching.mention, mention, finder, output, override=True)
+
+    # --- measuring ----------------------------------------------------------------------------------------------------
+
+    def measure_soon(self) -> None:
+        """Measure when nothing has been typed for a moment."""
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self._screen.set_timer(QUIET, self._measure_now)
+
+    def _measure_now(self) -> None:
+        self._timer = None
+        screen = self._screen
+        if screen.conversation.path or screen.query_one(Prompt).text.strip() or screen.attached:
+            screen.run_worker(self._show(), group="measure", exclusive=True)
+        else:
+            screen.show_figures(used=None)
+
+    async def _show(self) -> None:
+        """The meter in the footer. Whatever prevents it will be said when something is sent."""
+        screen = self._screen
+        if not screen.services.is_set_up(screen.config):
+            return
+        with contextlib.suppress(PacelineError):
+            sizes = await self.sizes(self.draft(screen.query_one(Prompt).text, screen.attached))
+            screen.show_figures(used=sizes.used, size=sizes.context or None, about=sizes.estimated)
+
+    def draft(self, text: str, attached: tuple[Attached, ...]) -> budget.Draft:
+        """The message as it would be sent now."""
+        conversation = self._screen.conversation
+        path = conversation.path
+        if self._screen.editing is not None:
+            path = tuple(turn for turn in path if turn.id < self._screen.editing)
+        skipped, summary = conversation.forgotten(path)
+        return budget.Draft(conversation.session.system, path, text, attached, skipped, summary)
+
+    async def sizes(self, draft: budget.Draft) -> budget.Sizes:
+        """What each part takes. Raises PacelineError where the engine cannot be asked."""
+        screen = self._screen
+        counter = self._counter = self._counter or Counter(screen.config)
+        context = await screen.client.follow(counter.context())
+        reserve = screen.config.chat.reserve_tokens
+        measured = await budget.sizes(draft, lambda each: screen.client.follow(counter.count(each)), context, reserve)
+        if not measured.context:  # it is known once the models are there, and counting has loaded them
+            measured = replace(measured, context=await screen.client.follow(counter.context()))
+        return measured
+
+    async def _fitting(self, text: str, attached: tuple[Attached, ...]) -> Draft | None:
+        """The message, once it fits: the person chooses what is left out. None: it is not to be sent."""
+        screen = self._screen
+        draft = self.draft(text, attached)
+        try:
+            measured = await self.sizes(draft)
+        except PacelineError:  # asking will say the same, where it is seen and kept
+            return Draft(text, attached)
+        if not measured.fits:
+            fitted = await screen.app.push_screen_wait(FittingScreen(draft, measured, self.sizes, self.summarise))
+            if fitted is None:
+                return None
+            draft = fitted
+        known, summary = screen.conversation.forgotten(draft.path)
+        changed = (draft.skipped, draft.summary) != (known, summary)
+        return Draft(text, draft.attached, draft.skipped if changed else 0, draft.summary if changed else "")
+
+    async def summarise(self, draft: budget.Draft, choice: budget.Choice, keep: str = "") -> budget.Draft:
+        """The draft with its oldest turns told in short by the model. Raises PacelineError."""
+        from paceline.client.events import Options, Text
+
+        pieces = []
+        asked = budget.summary_messages(draft, choice, keep)
+        async for event in self._screen.client.chat(asked, Options(max_tokens=choice.tokens or None)):
+            if isinstance(event, Text):
+                pieces.append(event.text)
+        return budget.summarised(draft, choice, "".join(pieces).strip())

@@ -1,0 +1,127 @@
+"""What opens beside the prompt while something is typed: mentions, commands and their arguments, earlier inputs."""
+
+import asyncio
+from typing import TYPE_CHECKING, Literal
+
+from paceline.chat import slash
+from paceline.chat.context import finder as mentionable
+from paceline.chat.context.mentions import completed, typing
+from paceline.tui.screens.finder import Choice, Finder
+from paceline.tui.widgets.prompt import PopupKey, Prompt
+
+if TYPE_CHECKING:
+    from paceline.tui.screens.chat import ChatScreen
+
+What = Literal["", "mention", "command", "argument", "recall"]
+
+
+class Suggesting:
+    """The list of one screen."""
+
+    def __init__(self, screen: "ChatScreen") -> None:
+        self._screen = screen
+        self._what: What = ""
+        self.workspace = mentionable.Finder(screen.services.root)
+        self.popup = Finder(id="popup")
+
+    def refresh_workspace(self) -> None:
+        """Look at the files again, in a thread."""
+        self._screen.run_worker(self._refresh(), group="workspace", exclusive=True)
+
+    async def _refresh(self) -> None:
+        while not await asyncio.to_thread(self.workspace.refresh):
+            pass
+        if self._what == "mention":
+            self.typed(self._prompt.word)
+
+    @property
+    def _prompt(self) -> Prompt:
+        return self._screen.query_one(Prompt)
+
+    def typed(self, word: str) -> None:
+        """The word at the cursor begins with `@` or `/`, or is empty: nothing is to be offered."""
+        if self._what == "recall":
+            self._offer("recall", self._recalled())
+            return
+        text = self._prompt.text
+        argument = slash.argument_of(text)
+        if word.startswith("@"):
+            self._offer("mention", [_choice(each) for each in self.workspace.find(word[1:].strip('"'))])
+        elif argument is not None:
+            self._offer("argument", self._arguments(*argument))
+        elif word.startswith("/") and text.startswith("/"):
+            self._offer("command", [_command(each) for each in slash.complete(text)])
+        else:
+            self._offer("", [])
+
+    def recall(self) -> None:
+        """Search earlier inputs for what stands in the prompt."""
+        self._what = "recall"
+        self._offer("recall", self._recalled())
+
+    def key(self, key: PopupKey) -> None:
+        """A key for the list."""
+        self.popup.key(key)
+
+    def picked(self, choice: Choice, *, tab: bool) -> None:
+        """Put it into the prompt; a command that is complete is obeyed at once, unless it was picked with Tab."""
+        what = self._what
+        self.closed()
+        prompt = self._prompt
+        if what == "mention":
+            text, cursor = prompt.text, prompt.offset
+            typed = typing(text, cursor)
+            if typed is not None:
+                prompt.replace_all(*completed(text, typed, choice.value))
+            found = self.workspace.resolve(choice.value.removeprefix("@").strip('"'))
+            if found is not None:
+                self.workspace.attached(found)
+        elif what == "recall":
+            prompt.replace_all(choice.value)
+        else:
+            prompt.replace_all(choice.value)
+            if not tab and not choice.value.endswith(" "):
+                self._screen.do(self._screen.sending.submit(choice.value))
+
+    def closed(self) -> None:
+        """Nothing is offered any more."""
+        self._offer("", [])
+
+    def _offer(self, what: What, choices: list[Choice]) -> None:
+        self._what = what if choices or what == "recall" else ""
+        self.popup.offer(choices)
+        self._prompt.popup_open = self.popup.open
+        if what == "recall" and not choices:
+            self._what = ""
+
+    def _arguments(self, command: slash.SlashCommand, typed: str) -> list[Choice]:
+        """What the command may be given, as far as it is known by name."""
+        screen = self._screen
+        if command.completes == "file":
+            found = self.workspace.find(typed) if " " not in typed else ()
+            return [
+                Choice(each.path, f"/{command.name} {each.path} ", each.positions, each.detail)
+                for each in found
+                if each.kind == "file"
+            ]
+        values: tuple[str, ...] = {
+            "command": tuple(each.name for each in slash.COMMANDS),
+            "format": slash.FORMATS,
+            "switch": slash.SWITCHES,
+            "theme": screen.commands.themes(),
+        }.get(command.completes, ())
+        begun = [each for each in values if each.startswith(typed.strip()) and each != typed.strip()]
+        return [Choice(each, f"/{command.name} {each}") for each in begun]
+
+    def _recalled(self) -> list[Choice]:
+        found = self._screen.services.history.search(self._prompt.text)
+        return [Choice(" ".join(each.split())[:200], each) for each in found]
+
+
+def _choice(found: mentionable.Found) -> Choice:
+    return Choice(found.name, found.mention, found.positions, found.detail)
+
+
+def _command(command: slash.SlashCommand) -> Choice:
+    value = f"/{command.name} " if command.needs_argument else f"/{command.name}"
+    return Choice(command.usage, value, detail=command.help)

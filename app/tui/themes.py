@@ -1,0 +1,155 @@
+"""Colours of the app, and which of them a terminal can show.
+
+Besides Textual's variables each theme has those of code ($code-keyword and so on) and of drafters ($draft-ngram and so
+on; on a terminal of sixteen colours the ones that `paceline ask --show-drafts` uses).
+"""
+
+from collections.abc import Iterable, Mapping
+
+from textual.theme import BUILTIN_THEMES, Theme
+
+_CODE = ("keyword", "type", "function", "builtin", "constant", "number", "string", "comment")
+_DRAFT = ("ngram", "edit", "draft", "lookahead", "other")
+
+
+def _colours(code: Iterable[str], draft: Iterable[str]) -> dict[str, str]:
+    """The variables of code and of drafters, in the order in which those are named above."""
+    names = [*(f"code-{name}" for name in _CODE), *(f"draft-{name}" for name in _DRAFT)]
+    return dict(zip(names, [*code, *draft], strict=True))
+
+
+_DARK_CODE = ("#c9a0ff", "#6fd3e3", "#82b4ff", "#6fd3e3", "#f5a97f", "#f5a97f", "#a3d78a", "#8b96a8")
+_LIGHT_CODE = ("#7a1fa2", "#00667a", "#1d4fb8", "#00667a", "#9a4b00", "#9a4b00", "#256b25", "#5d6675")
+_CONTRAST_CODE = ("#ff9cff", "#7fffff", "#9fc8ff", "#7fffff", "#ffd37f", "#ffd37f", "#9fff9f", "#d0d0d0")
+_ANSI_CODE = (
+    *("ansi_magenta", "ansi_cyan", "ansi_blue", "ansi_cyan", "ansi_red", "ansi_red", "ansi_green", "ansi_default"),
+)
+_ANSI_DRAFT = ("ansi_green", "ansi_cyan", "ansi_magenta", "ansi_red", "ansi_blue")
+_PLAIN = "ansi_default"
+
+THEMES: tuple[Theme, ...] = (
+    Theme(
+        name="paceline-dark",
+        primary="#82b4ff",
+        secondary="#6fd3e3",
+        accent="#ffb454",
+        warning="#ffb454",
+        error="#ff6b7d",
+        success="#8fd694",
+        foreground="#d8dee9",
+        background="#14181f",
+        surface="#1c222c",
+        panel="#262d39",
+        variables=_colours(_DARK_CODE, ("#8fd694", "#6fd3e3", "#e08fff", "#ff8b8b", "#82b4ff")),
+    ),
+    Theme(
+        name="paceline-light",
+        primary="#1d4fb8",
+        secondary="#00667a",
+        accent="#9a4b00",
+        warning="#9a4b00",
+        error="#b3002d",
+        success="#256b25",
+        foreground="#1b2027",
+        background="#fbfbf9",
+        surface="#f0f0ec",
+        panel="#e4e4de",
+        dark=False,
+        variables=_colours(_LIGHT_CODE, ("#256b25", "#00667a", "#8a1fa2", "#b3002d", "#1d4fb8")),
+    ),
+    Theme(
+        name="paceline-contrast",
+        primary="#9fd0ff",
+        secondary="#7fffff",
+        accent="#ffff5f",
+        warning="#ffff5f",
+        error="#ff9f9f",
+        success="#9fff9f",
+        foreground="#ffffff",
+        background="#000000",
+        surface="#000000",
+        panel="#1c1c1c",
+        variables={
+            **_colours(_CONTRAST_CODE, ("#9fff9f", "#7fffff", "#ff9cff", "#ff9f9f", "#9fc8ff")),
+            "foreground-muted": "#d0d0d0",
+            "border": "#ffffff",
+            "border-blurred": "#d0d0d0",
+        },
+    ),
+    Theme(
+        name="paceline-ansi",
+        ansi=True,
+        primary="ansi_blue",
+        secondary="ansi_cyan",
+        accent="ansi_magenta",
+        warning="ansi_red",
+        error="ansi_red",
+        success="ansi_green",
+        foreground="ansi_default",
+        background="ansi_default",
+        surface="ansi_default",
+        panel="ansi_default",
+        boost="ansi_default",
+        variables=_colours(_ANSI_CODE, _ANSI_DRAFT),
+    ),
+    Theme(
+        name="paceline-plain",
+        ansi=True,
+        primary=_PLAIN,
+        secondary=_PLAIN,
+        accent=_PLAIN,
+        warning=_PLAIN,
+        error=_PLAIN,
+        success=_PLAIN,
+        foreground=_PLAIN,
+        background=_PLAIN,
+        surface=_PLAIN,
+        panel=_PLAIN,
+        boost=_PLAIN,
+        variables={
+            **_colours([_PLAIN] * len(_CODE), [_PLAIN] * len(_DRAFT)),
+            **dict.fromkeys(("border", "border-blurred", "scrollbar", "scrollbar-hover", "scrollbar-active"), _PLAIN),
+            **dict.fromkeys(("scrollbar-background", "scrollbar-background-hover"), _PLAIN),
+            **dict.fromkeys(("scrollbar-background-active", "link-color", "link-color-hover"), _PLAIN),
+            "block-cursor-background": _PLAIN,
+            "block-cursor-text-style": "reverse",
+            "input-selection-background": _PLAIN,
+        },
+    ),
+)
+OWN = {"dark": "paceline-dark", "light": "paceline-light", "contrast": "paceline-contrast", "ansi": "paceline-ansi"}
+_RICH_TERMINALS = ("256color", "direct", "kitty", "alacritty", "ghostty", "foot", "wezterm")
+
+
+def choose(name: str, environ: Mapping[str, str]) -> str:
+    """The theme's name, for what the configuration says (auto, dark, light, contrast, ansi, or one of Textual's).
+
+    No colours where NO_COLOR is set, whatever the configuration says. auto, and a name that is unknown: the terminal's
+    own sixteen colours where it has no more; otherwise dark, or light where it says that its background is.
+    """
+    if environ.get("NO_COLOR"):
+        return "paceline-plain"
+    names = {theme.name for theme in THEMES} | set(BUILTIN_THEMES)
+    if name in OWN or name in names:
+        return OWN.get(name, name)
+    if not _has_many_colours(environ):
+        return OWN["ansi"]
+    return OWN["light"] if _is_light(environ) else OWN["dark"]
+
+
+def defaults() -> dict[str, str]:
+    """Variables for themes that are not the app's own: return them from `App.get_theme_variable_defaults`."""
+    return _colours(_ANSI_CODE, _ANSI_DRAFT)
+
+
+def _has_many_colours(environ: Mapping[str, str]) -> bool:
+    if environ.get("COLORTERM", "").lower() in ("truecolor", "24bit"):
+        return True
+    terminal = environ.get("TERM", "").lower()
+    return any(word in terminal for word in _RICH_TERMINALS) or "WT_SESSION" in environ
+
+
+def _is_light(environ: Mapping[str, str]) -> bool:
+    """What rxvt, Konsole and others say in COLORFGBG: foreground;background, in the sixteen colours' numbers."""
+    background = environ.get("COLORFGBG", "").rpartition(";")[2]
+    return background in ("7", "15")

@@ -1,0 +1,260 @@
+"""A change, line by line: in one column, or as it is beside as it would be. Draws only the lines that are in sight."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from rich.cells import cell_len, set_cell_size
+from rich.segment import Segment
+from rich.style import Style
+from textual.binding import Binding, BindingType
+from textual.events import Click
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.reactive import reactive
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from paceline.chat.edits.changes import Change
+from paceline.chat.edits.review import Marks, Pair, Row, side_by_side, unified
+from paceline.text import strip_controls
+
+TAB = 4  # columns
+SIGNS = {"same": " ", "out": "-", "in": "+", "gap": " "}
+
+
+@dataclass(frozen=True)
+class Head:
+    """The line above a hunk: whether it is accepted."""
+
+    hunk: int
+
+
+Entry = Head | Row | Pair
+
+
+def entries(rows: Iterable[Row | Pair]) -> tuple[Entry, ...]:
+    """The rows, with a line above each hunk."""
+    found: list[Entry] = []
+    last: int | None = None
+    for row in rows:
+        if row.hunk is not None and row.hunk != last:
+            found.append(Head(row.hunk))
+        last = row.hunk
+        found.append(row)
+    return tuple(found)
+
+
+def pieces(text: str, marks: Marks) -> Iterator[tuple[str, bool]]:
+    """Stretches of a line as they are drawn, and whether they are marked: no control characters, tabs filled up."""
+    at = column = 0
+    for start, end in (*marks, (len(text), len(text))):
+        for piece, marked in ((text[at:start], False), (text[start:end], True)):
+            drawn = _filled(strip_controls(piece).replace("\n", " "), column)
+            column += cell_len(drawn)
+            if drawn:
+                yield drawn, marked
+        at = end
+
+
+def _filled(text: str, column: int) -> str:
+    """Tabs as blanks up to the next stop."""
+    first, *others = text.split("\t")
+    parts = [first]
+    column += cell_len(first)
+    for part in others:
+        blanks = TAB - column % TAB
+        parts += [" " * blanks, part]
+        column += blanks + cell_len(part)
+    return "".join(parts)
+
+
+class DiffView(ScrollView, can_focus=True):
+    """Shows one change. The owner keeps which hunks are accepted, and sets `chosen`."""
+
+    DEFAULT_CSS = Path(__file__).with_suffix(".tcss").read_text("utf-8")
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        *(f"diff--{name}" for name in ("same", "out", "in", "gap", "number", "head", "cursor")),
+        *("diff--out-mark", "diff--in-mark"),
+    }
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "scroll_up", "Up", show=False),
+        Binding("down", "scroll_down", "Down", show=False),
+    ]
+
+    split: reactive[bool] = reactive(False)
+    chosen: reactive[frozenset[int]] = reactive(frozenset[int]())
+    hunk: reactive[int | None] = reactive(None)  # the one that keys are about
+
+    @dataclass
+    class Toggled(Message):
+        """A person clicked on the line above a hunk."""
+
+        hunk: int
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._change: Change | None = None
+        self._entries: tuple[Entry, ...] = ()
+        self._heads: tuple[int, ...] = ()  # where the line above each hunk stands
+        self._digits = 1  # of the largest line number
+
+    def show(self, change: Change, chosen: frozenset[int], *, last: bool = False) -> None:
+        """Show another change, from its first hunk on, or from its last."""
+        self._change = change
+        self.set_reactive(DiffView.chosen, chosen)
+        self._lay_out()
+        self.hunk = (len(self._heads) - 1 if last else 0) if self._heads else None
+        self._reveal()
+
+    def go(self, step: int) -> bool:
+        """Make another hunk the current one, and bring it into sight. False: there is none in this direction."""
+        there = (self.hunk if self.hunk is not None else -1) + step
+        if not 0 <= there < len(self._heads):
+            return False
+        self.hunk = there
+        self._reveal()
+        return True
+
+    # --- what stands where --------------------------------------------------------------------------------------------
+
+    def _lay_out(self) -> None:
+        change = self._change
+        if change is None:
+            return
+        self._entries = entries(side_by_side(change) if self.split else unified(change))
+        self._heads = tuple(at for at, entry in enumerate(self._entries) if isinstance(entry, Head))
+        numbers = [number for row in self._rows() for number in (row.old, row.new) if number is not None]
+        self._digits = len(str(max(numbers, default=1)))
+        longest = max((_width(row) for row in self._rows()), default=0)
+        gutter = self._gutter
+        width = 2 * (gutter + longest) + 1 if self.split else gutter + longest
+        self.virtual_size = Size(width, len(self._entries))
+        self.refresh()
+
+    def _rows(self) -> Iterator[Row]:
+        for entry in self._entries:
+            if isinstance(entry, Row):
+                yield entry
+            elif isinstance(entry, Pair):
+                yield from filter(None, (entry.left, entry.right))
+
+    @property
+    def _gutter(self) -> int:
+        """Columns before a line's text: cursor, number or numbers, sign."""
+        return 1 + self._digits + 3 if self.split else 1 + 2 * (self._digits + 1) + 2
+
+    def _reveal(self) -> None:
+        """Bring the current hunk into sight, a little below the top."""
+        if self.hunk is not None:
+            self.scroll_to(y=max(0, self._heads[self.hunk] - 2), animate=False, force=True)
+
+    def watch_split(self) -> None:
+        """The same change, in the other form."""
+        self._lay_out()
+        self._reveal()
+
+    def watch_chosen(self) -> None:
+        """Boxes change."""
+        self.refresh()
+
+    def watch_hunk(self) -> None:
+        """The cursor moves."""
+        self.refresh()
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Keys are never about a hunk that is out of sight while another one is in sight."""
+        super().watch_scroll_y(old_value, new_value)
+        top, height = round(new_value), max(1, self.scrollable_content_region.height)
+        if self.hunk is None or not self._heads:
+            return
+        first, last = self._extent(self.hunk)
+        if last >= top and first < top + height:
+            return
+        seen = [at for at in range(len(self._heads)) if self._in_sight(at, top, height)]
+        if seen:
+            self.hunk = seen[0] if last < top else seen[-1]
+
+    def _in_sight(self, hunk: int, top: int, height: int) -> bool:
+        first, last = self._extent(hunk)
+        return last >= top and first < top + height
+
+    def _extent(self, hunk: int) -> tuple[int, int]:
+        """Its first and last line in this view."""
+        first = last = self._heads[hunk]
+        while last + 1 < len(self._entries):
+            entry = self._entries[last + 1]
+            if isinstance(entry, Head) or entry.hunk != hunk:
+                break
+            last += 1
+        return first, last
+
+    def on_click(self, event: Click) -> None:
+        """A click on the line above a hunk accepts it, or no longer; one elsewhere makes its hunk the current one."""
+        at = event.y + self.scroll_offset.y
+        entry = self._entries[at] if 0 <= at < len(self._entries) else None
+        if isinstance(entry, Head):
+            self.hunk = entry.hunk
+            self.post_message(self.Toggled(entry.hunk))
+        elif entry is not None and entry.hunk is not None:
+            self.hunk = entry.hunk
+
+    # --- drawing ------------------------------------------------------------------------------------------------------
+
+    def render_line(self, y: int) -> Strip:
+        """One line of the view."""
+        left, top = self.scroll_offset
+        width, base = self.scrollable_content_region.width, self.rich_style
+        if not 0 <= top + y < len(self._entries):
+            return Strip.blank(width, base)
+        entry = self._entries[top + y]
+        if isinstance(entry, Head):
+            return self._head(entry.hunk, width)
+        if isinstance(entry, Row):
+            return self._line(entry, width, left, entry.hunk)
+        half = (width - 1) // 2
+        bar = Strip([Segment("│", self._style("gap"))], 1)
+        sides = self._line(entry.left, half, left, entry.hunk), self._line(entry.right, width - half - 1, left, None)
+        return Strip.join([sides[0], bar, sides[1]])
+
+    def _head(self, hunk: int, width: int) -> Strip:
+        box = "[x]" if hunk in self.chosen else "[ ]"
+        cursor = ">" if hunk == self.hunk else " "
+        text = f"{cursor}{box} hunk {hunk + 1} of {len(self._heads)}"
+        style = self._style("cursor" if hunk == self.hunk else "head")
+        return Strip([Segment(set_cell_size(text, width), style)], width)
+
+    def _line(self, row: Row | None, width: int, left: int, hunk: int | None) -> Strip:
+        """A row, cut to a width in columns, its text moved to the left by `left`. None: nothing stands there."""
+        if row is None:
+            return Strip.blank(width, self._style("gap"))
+        style, mark = self._style(row.kind), self._style(f"{row.kind}-mark" if row.marks else row.kind)
+        if row.kind == "gap":
+            return Strip([Segment(set_cell_size(f"{' ' * self._gutter}… {row.text} …", width), style)], width)
+        cursor = Segment("▌" if hunk is not None and hunk == self.hunk else " ", self._style("number"))
+        gutter = Strip([cursor, Segment(self._numbers(row), self._style("number")), Segment(SIGNS[row.kind], style)])
+        parts = [Segment(piece, mark if marked else style) for piece, marked in pieces(row.text, row.marks)]
+        room = max(0, width - gutter.cell_length - 1)
+        text = Strip(parts).crop(left, left + room).extend_cell_length(room, style)
+        return Strip.join([gutter, Strip([Segment(" ", style)], 1), text]).crop(0, width)
+
+    def _numbers(self, row: Row) -> str:
+        numbers: Sequence[int | None] = (row.old, row.new)
+        if self.split:  # lines that stay have both: the side tells which is meant
+            numbers = (row.old if row.kind != "in" else row.new,)
+        return "".join(f"{'' if number is None else number:>{self._digits}} " for number in numbers)
+
+    def _style(self, name: str) -> Style:
+        return self.get_component_rich_style(f"diff--{name}")
+
+    def region_of(self, hunk: int) -> Region:
+        """Where a hunk stands, in lines of the whole view."""
+        first, last = self._extent(hunk)
+        return Region(0, first, self.virtual_size.width, last - first + 1)
+
+
+def _width(row: Row) -> int:
+    """Columns of a row's text, without looking closely: wide characters count two, tabs a whole stop."""
+    text = row.text
+    return (len(text) if text.isascii() else cell_len(strip_controls(text))) + text.count("\t") * (TAB - 1)

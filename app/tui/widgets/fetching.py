@@ -1,0 +1,103 @@
+"""A download as it goes on: a bar, what was told, and a way to stop and go on."""
+
+from contextlib import aclosing
+from dataclasses import dataclass
+from pathlib import Path
+
+from textual import work
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.message import Message
+from textual.widgets import Static
+from textual.worker import Worker
+
+from paceline.chat.models_port import Models, Told, Transfer
+from paceline.chat.pace import Pace
+from paceline.chat.words import duration, size
+from paceline.errors import PacelineError
+from paceline.text import strip_controls
+
+CELLS = 20  # of the bar
+NOTES = 3  # lines that stay in sight
+
+
+class Fetching(Vertical):
+    """Fetches a pair, then writes it into the configuration. Nothing moves but when bytes arrive."""
+
+    DEFAULT_CSS = Path(__file__).with_suffix(".tcss").read_text("utf-8")
+
+    @dataclass
+    class Done(Message):
+        """The pair is here, and is the configured one now."""
+
+        pair: str
+
+    @dataclass
+    class Stopped(Message):
+        """It ended early: what has arrived is kept. error: why; None: the person wanted it."""
+
+        pair: str
+        error: PacelineError | None
+
+    def __init__(self, models: Models, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._models = models
+        self._pace = Pace()
+        self._notes: list[str] = []
+        self._worker: Worker[None] | None = None
+        self.pair = ""  # that is being fetched now; "": none
+
+    def compose(self) -> ComposeResult:
+        """The bar, and what was told."""
+        yield Static(id="bar", markup=False)
+        yield Static(id="notes", markup=False)
+
+    def start(self, pair: str) -> None:
+        """Fetch it, or go on with it."""
+        if not self.pair:
+            self.pair = pair
+            self._notes = []
+            self._say(f"{pair}: asking …")
+            self._worker = self._fetch(pair)
+
+    def stop(self) -> None:
+        """End the download; what has arrived is kept."""
+        if self._worker is not None and self.pair:
+            self._worker.cancel()
+            self._over(self.Stopped(self.pair, None))
+
+    @work
+    async def _fetch(self, pair: str) -> None:
+        try:
+            async with aclosing(self._models.fetch(pair)) as events:
+                async for event in events:
+                    self._show(event)
+            await self._models.choose(pair)
+        except PacelineError as error:
+            self._over(self.Stopped(pair, error))
+        else:
+            self._over(self.Done(pair))
+
+    def _over(self, message: Message) -> None:
+        self.pair, self._worker = "", None
+        self.post_message(message)
+
+    def _show(self, event: Transfer | Told) -> None:
+        if isinstance(event, Told):
+            self._notes = [*self._notes, event.text][-NOTES:]
+            self.query_one("#notes", Static).update(strip_controls("\n".join(self._notes)))
+        else:
+            self._say(line(event, self._pace))
+
+    def _say(self, text: str) -> None:
+        self.query_one("#bar", Static).update(strip_controls(text))
+
+
+def line(transfer: Transfer, pace: Pace) -> str:
+    """The bar and the figures. What matters most stands first: narrow screens cut the rest."""
+    done, total = transfer.done, max(transfer.total, 1)
+    rate, left = pace.at(transfer.label, done, total)
+    full = CELLS * done // total
+    bar = "█" * full + "░" * (CELLS - full)
+    speed = f"  {size(int(rate))}/s, {duration(left)} left" if rate > 0 and done < total else ""
+    return f"{bar} {100 * done // total:3d} %{speed}\n{transfer.label}: {size(done)} of {size(total)}"

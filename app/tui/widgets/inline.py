@@ -1,0 +1,68 @@
+"""What stands within a paragraph: emphasis, code, links. Nothing here draws."""
+
+from functools import lru_cache
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from paceline.text import strip_controls
+from paceline.tui.widgets.rows import Names, Span
+
+_OPENING = {"strong_open": "strong", "em_open": "emphasis", "s_open": "struck"}
+_CLOSING = {"strong_close", "em_close", "s_close", "link_close"}
+
+
+def inline(text: str, names: Names = ()) -> list[Span]:
+    """The text with its marks taken away and their styles added to `names`. A line break stays one.
+
+    A link shows its address after its text, since nothing follows it. HTML is text. What characters stand for that
+    are written by number (`&#27;`) is stripped of controls, too.
+    """
+    if not any(mark in text for mark in "*_`[<~&\\!"):
+        return [(text, names)]
+    spans: list[Span] = []
+    open_: list[str] = []
+    address = ""
+    for token in _parser().parseInline(text)[0].children or ():
+        style = (*names, *open_)
+        if token.markup == "__":  # a name such as __init__ is likelier than somebody's strong text
+            spans.append(("__", style))
+        elif token.type in _OPENING:
+            open_.append(_OPENING[token.type])
+        elif token.type == "link_open":
+            open_.append("link")
+            address = str(token.attrGet("href") or "")
+        elif token.type in _CLOSING:
+            if token.type == "link_close" and address and address != _told(spans, address):
+                spans.append((f" ({strip_controls(address)})", (*names, "address")))
+            open_.pop()
+        else:
+            spans += _leaf(token, style)
+    return [span for span in spans if span[0]]
+
+
+def _leaf(token: Token, style: Names) -> list[Span]:
+    if token.type in ("softbreak", "hardbreak"):
+        return [("\n", ())]
+    if token.type == "code_inline":
+        return [(strip_controls(token.content), (*style, "code"))]
+    if token.type == "image":
+        shown = strip_controls(token.content or "image")
+        return [(shown, (*style, "link")), (f" ({strip_controls(str(token.attrGet('src') or ''))})", (*style, "address"))]
+    return [(strip_controls(token.content), style)]
+
+
+def _told(spans: list[Span], address: str) -> str:
+    """The address, where the text of the link is just that."""
+    shown = spans[-1][0] if spans else ""
+    return address if shown and address in (shown, f"mailto:{shown}", f"http://{shown}") else ""
+
+
+@lru_cache(maxsize=1)
+def _parser() -> MarkdownIt:
+    rules = ["newline", "escape", "backticks", "strikethrough", "emphasis", "link", "image", "autolink", "entity"]
+    parser = MarkdownIt("zero", {"html": False, "maxNesting": 20})
+    parser.enable([*rules, "balance_pairs", "fragments_join"], ignoreInvalid=True)
+    parser.normalizeLink = str  # an address is shown as it was written
+    parser.normalizeLinkText = str
+    return parser

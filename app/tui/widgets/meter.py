@@ -1,0 +1,117 @@
+"""What fills the context: a bar, and a table of its parts."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.cells import cell_len, set_cell_size
+from textual.content import Content
+from textual.events import Resize
+from textual.widgets import Static
+
+from paceline.chat.context.budget import Sizes
+from paceline.text import strip_controls
+
+NAME = 32  # columns of a name at most
+FREE = "·"
+
+
+@dataclass(frozen=True)
+class Slice:
+    """A part of the context. Tokens."""
+
+    sign: str  # fills the bar, so that parts differ without colours, too
+    name: str
+    tokens: int
+    parts: tuple[tuple[str, int], ...] = ()  # what it is made of
+
+
+def slices(sizes: Sizes) -> tuple[Slice, ...]:
+    """The parts in the order in which the model reads them, then what is kept free for the answer."""
+    attachments = tuple((part.name, part.tokens) for part in sizes.attachments)
+    history = tuple((part.name, part.tokens) for part in sizes.history)
+    return (
+        Slice("█", "system prompt", sizes.system),
+        Slice("▒", "earlier turns", sum(tokens for _, tokens in history), history),
+        Slice("▓", "attachments", sum(tokens for _, tokens in attachments), attachments),
+        Slice("█", "this message", sizes.message + sizes.frame),
+        Slice("░", "kept for the answer", sizes.reserve),
+    )
+
+
+def bar(sizes: Sizes, width: int) -> str:
+    """Every part in proportion, to a whole of `width` cells. What is over is not drawn: the words tell it.
+
+    A part that is there has at least one cell, as far as there is room.
+    """
+    whole = max(sizes.context, sizes.used, 1)
+    cells = ""
+    for part in slices(sizes):
+        wanted = max(1, round(part.tokens * width / whole)) if part.tokens else 0
+        cells += part.sign * wanted
+    return cells[:width].ljust(width, FREE)
+
+
+def summary(sizes: Sizes) -> str:
+    """In a sentence."""
+    about = "about " if sizes.estimated else ""
+    if not sizes.context:
+        return f"{about}{sizes.used:,} tokens; how many there are is not known yet"
+    if sizes.over:
+        return f"{about}{sizes.used:,} of {sizes.context:,} tokens: {about}{sizes.over:,} too many"
+    return f"{about}{sizes.used:,} of {sizes.context:,} tokens, {sizes.left:,} free"
+
+
+def table(sizes: Sizes, *, details: bool) -> tuple[tuple[str, int], ...]:
+    """Rows of name and tokens; details: also what parts are made of."""
+    return tuple(_rows(sizes, details=details))
+
+
+def _rows(sizes: Sizes, *, details: bool) -> Iterator[tuple[str, int]]:
+    for part in slices(sizes):
+        if part.tokens or not part.parts:
+            yield f"{part.sign} {part.name}", part.tokens
+        if details:
+            yield from ((f"    {name}", tokens) for name, tokens in part.parts)
+    if sizes.context:
+        yield f"{FREE} free", sizes.left
+    if sizes.cached and details:
+        yield "already read by the engine", sizes.cached
+
+
+def aligned(rows: Sequence[tuple[str, int]], width: int) -> str:
+    """Rows as lines of text: names to the left, tokens to the right, at most `width` columns."""
+    shown = [(" ".join(strip_controls(name).split("\n")), f"{tokens:,}") for name, tokens in rows]
+    numbers = max((len(number) for _, number in shown), default=0)
+    names = min(max((cell_len(name) for name, _ in shown), default=0), NAME, max(1, width - numbers - 2))
+    return "\n".join(f"{_short(name, names)}  {number:>{numbers}}" for name, number in shown)
+
+
+def _short(text: str, width: int) -> str:
+    return set_cell_size(text, width) if cell_len(text) <= width else set_cell_size(text, width - 1) + "…"
+
+
+class Meter(Static):
+    """Bar, sentence, table; fitted to its own width."""
+
+    DEFAULT_CSS = Path(__file__).with_suffix(".tcss").read_text("utf-8")
+
+    def __init__(self, sizes: Sizes, *, details: bool = False, id: str | None = None) -> None:
+        super().__init__(id=id, markup=False)
+        self._sizes = sizes
+        self._details = details
+
+    def show(self, sizes: Sizes) -> None:
+        """Show these figures instead."""
+        self._sizes = sizes
+        self._draw(self.size.width)
+
+    def on_resize(self, event: Resize) -> None:
+        """Wide screens get a longer bar."""
+        self._draw(event.size.width)
+
+    def _draw(self, width: int) -> None:
+        if width:
+            rows = table(self._sizes, details=self._details)
+            lines = (bar(self._sizes, width), summary(self._sizes), aligned(rows, width))
+            self.update(Content("\n".join(lines)))

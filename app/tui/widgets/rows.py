@@ -1,0 +1,130 @@
+"""Rows of cells: styled text broken into lines that fit a width. Nothing here draws."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from rich.cells import cell_len, split_graphemes
+
+Names = tuple[str, ...]  # of styles, the later ones win; the palette knows what they look like
+Span = tuple[str, Names]
+TAB = 4  # cells from one tab stop to the next
+
+_WORDS = re.compile(r"\S+|\s+")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the screen. fill: the style of the whole row, behind the text and after it."""
+
+    spans: tuple[Span, ...]
+    fill: Names = ()
+
+
+def breaks(text: str, width: int) -> list[tuple[int, int]]:
+    """Where a line is broken so that each part has at most `width` cells: ranges of characters.
+
+    Broken at white space, which is then left out, and within a word that has no room on a line of its own. A character
+    that is wider than `width` stands alone. An empty line is one empty part.
+    """
+    if len(text) <= width and text.isascii():
+        return [(0, len(text))]
+    parts: list[tuple[int, int]] = []
+    start = end = used = 0  # of the part that is being filled; blanks after `end` are not in it yet
+    pending = 0  # cells of those blanks
+    for word in _WORDS.finditer(text):
+        if word[0].isspace() and word.start() > 0:
+            pending = _cells(word[0])
+            continue
+        size = _cells(word[0])
+        if used + pending + size <= width:
+            end, used, pending = word.end(), used + pending + size, 0
+            continue
+        if end > start:
+            parts.append((start, end))
+        start, end, used, pending = word.start(), word.end(), size, 0
+        if size > width:
+            *whole, (first, last) = chop(word[0], width)
+            parts += [(start + a, start + b) for a, b in whole]
+            start, end = start + first, start + last
+            used = _cells(text[start:end])
+    return [*parts, (start, end)]
+
+
+def chop(text: str, width: int) -> list[tuple[int, int]]:
+    """Ranges of characters of at most `width` cells that together are the whole text, broken anywhere."""
+    width = max(1, width)
+    if text.isascii():
+        return [(at, min(at + width, len(text))) for at in range(0, len(text), width)] or [(0, 0)]
+    parts: list[tuple[int, int]] = []
+    start = used = 0
+    for first, _, cells in split_graphemes(text)[0]:
+        if used + cells > width and first > start:
+            parts.append((start, first))
+            start, used = first, 0
+        used += cells
+    return [*parts, (start, len(text))]
+
+
+def wrap(spans: Sequence[Span], width: int) -> list[tuple[Span, ...]]:
+    """Styled text, broken at its newlines and so that it fits."""
+    rows: list[tuple[Span, ...]] = []
+    for line in _lines(spans):
+        text = "".join(part for part, _ in line)
+        rows += [cut(line, start, end) for start, end in breaks(text, max(1, width))]
+    return rows
+
+
+def cut(spans: Iterable[Span], start: int, end: int) -> tuple[Span, ...]:
+    """The characters from `start` to `end`."""
+    found: list[Span] = []
+    at = 0
+    for text, names in spans:
+        if at >= end:
+            break
+        part = text[max(0, start - at) : end - at]
+        if part and at + len(text) > start:
+            found.append((part, names))
+        at += len(text)
+    return tuple(found)
+
+
+def untab(text: str, column: int = 0) -> str:
+    """The text of one line with blanks for its tabs; it begins at this column."""
+    if "\t" not in text:
+        return text
+    first, *others = text.split("\t")
+    shown, at = [first], column + cell_len(first)
+    for part in others:
+        blanks = TAB - at % TAB
+        shown.append(" " * blanks + part)
+        at += blanks + cell_len(part)
+    return "".join(shown)
+
+
+def measure(spans: Iterable[Span]) -> int:
+    """Cells that the text takes."""
+    return sum(_cells(text) for text, _ in spans)
+
+
+def shorten(text: str, width: int) -> str:
+    """The beginning of a line that fits, with an ellipsis where something is missing."""
+    if _cells(text) <= width:
+        return text
+    if width <= 1:
+        return "…"[:width]
+    start, end = chop(text, width - 1)[0]
+    return text[start:end] + "…" if _cells(text[start:end]) < width else "…"
+
+
+def _lines(spans: Iterable[Span]) -> list[list[Span]]:
+    lines: list[list[Span]] = [[]]
+    for text, names in spans:
+        first, *others = text.split("\n")
+        lines[-1].append((first, names))
+        lines += [[(other, names)] for other in others]
+    return lines
+
+
+def _cells(text: str) -> int:
+    return len(text) if text.isascii() else cell_len(text)
