@@ -12,7 +12,9 @@ from urllib.parse import unquote, urlsplit
 
 from lsprotocol import types
 from pygls import IS_WIN
+from pygls.exceptions import JsonRpcException
 from pygls.protocol import LanguageServerProtocol, lsp_method
+from pygls.protocol.json_rpc import JsonRPCNotification
 from pygls.uris import to_fs_path
 from pygls.workspace import TextDocument, Workspace
 
@@ -222,7 +224,8 @@ class DocumentProtocol(LanguageServerProtocol):
     def structure_message(self, data: dict[str, Any]) -> Any:  # noqa: ANN401 - as pygls has it
         """As pygls does it, but a document whose version or language an editor leaves out is a document all the same.
 
-        pygls refuses such a message, and would have a wrong text from then on.
+        pygls refuses such a message, and would have a wrong text from then on. A request that says nonsense is answered
+        with an error; pygls leaves it without an answer.
         """
         params = data.get("params") if data.get("method") in _WITH_DOCUMENT else None
         document = params.get("textDocument") if isinstance(params, dict) else None
@@ -231,7 +234,13 @@ class DocumentProtocol(LanguageServerProtocol):
                 document["version"] = _NO_VERSION
             if not isinstance(document.get("languageId"), str):
                 document["languageId"] = ""
-        return super().structure_message(data)
+        try:
+            return super().structure_message(data)
+        except JsonRpcException as error:
+            if "method" not in data or "id" not in data:
+                raise
+            self._send_response(data["id"], error=error.to_response_error())
+            return JsonRPCNotification("$/refused", data["jsonrpc"], None)  # which nobody handles
 
     @lsp_method(types.INITIALIZE)
     def lsp_initialize(self, params: types.InitializeParams) -> Generator[Any, Any, types.InitializeResult]:

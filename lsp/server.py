@@ -4,13 +4,14 @@ Handlers only translate. All of them that wait are coroutines, so the reader goe
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial  # pygls writes attributes on handlers, which methods do not take
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeGuard
 
 from lsprotocol import types
-from pygls.exceptions import FeatureRequestError
+from pygls.exceptions import FeatureRequestError, JsonRpcException
 from pygls.lsp.server import LanguageServer
 
 from paceline import __version__
@@ -234,7 +235,8 @@ class Server(LanguageServer):
         edit = types.TextEdit(document.range(offset, offset), part(rest))
         versioned = types.OptionalVersionedTextDocumentIdentifier(document.uri, document.version)
         changes = types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(versioned, [edit])])
-        await self.editor.apply(types.ApplyWorkspaceEditParams(changes, label="Paceline"))
+        with suppress(JsonRpcException):  # an editor that cannot change documents at a server's request
+            await self.editor.apply(types.ApplyWorkspaceEditParams(changes, label="Paceline"))
 
     def _seen(self, _: object) -> None:
         """What an answer had is counted as shown already."""

@@ -5,7 +5,7 @@ The index only narrows down; whether a word is there is decided on the text, so 
 
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from paceline.chat.rows import told
 from paceline.chat.search import fold
@@ -30,25 +30,20 @@ class Index:
         unknown = self._connection.execute("SELECT 1 FROM turn WHERE indexed = 0 LIMIT 1").fetchone()
         return self._usable is None or unknown is not None
 
-    def catch_up(self) -> None:
-        """Take in all texts that changed. Needs a transaction that may write."""
+    def catch_up(self, *, growing: bool = False) -> None:
+        """Take in all texts that changed; of answers that grow only if asked. Needs a transaction that may write."""
         if self._ready():
-            for (turn,) in self._connection.execute("SELECT id FROM turn WHERE indexed = 0").fetchall():
-                self.take(turn)
+            which = "indexed = 0" if growing else "indexed = 0 AND state <> 'streaming'"
+            for (turn,) in self._connection.execute(f"SELECT id FROM turn WHERE {which}").fetchall():  # noqa: S608
+                text = fold(text_of(self._connection, turn))
+                self._connection.execute("DELETE FROM found WHERE rowid = ?", (turn,))
+                self._connection.execute("INSERT INTO found (rowid, text) VALUES (?, ?)", (turn, text))
+                self._connection.execute("UPDATE turn SET indexed = 1 WHERE id = ?", (turn,))
 
-    def take(self, turn: int) -> None:
-        """Take in a turn's text as it is now. Needs a transaction that may write."""
+    def drop(self, turns: Iterable[int]) -> None:
+        """Forget these turns. Needs a transaction that may write."""
         if self._ready():
-            text = fold(text_of(self._connection, turn))
-            self._connection.execute("DELETE FROM found WHERE rowid = ?", (turn,))
-            self._connection.execute("INSERT INTO found (rowid, text) VALUES (?, ?)", (turn, text))
-            self._connection.execute("UPDATE turn SET indexed = 1 WHERE id = ?", (turn,))
-
-    def drop(self, session: str) -> None:
-        """Forget the turns of a session. Needs a transaction that may write."""
-        if self._ready():
-            which = "(SELECT id FROM turn WHERE session = ?)"
-            self._connection.execute(f"DELETE FROM found WHERE rowid IN {which}", (session,))  # noqa: S608 - ours
+            self._connection.executemany("DELETE FROM found WHERE rowid = ?", ((turn,) for turn in turns))
 
     def holding(self, word: str, workspace: str | bytes | None) -> Iterator[tuple[str, int]]:
         """Session and number of every turn whose text has this folded word; of a workspace, or None for all."""

@@ -23,8 +23,8 @@ _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # of an id: none that is mistaken 
 _ID_LENGTH = 8
 _STOP = "UPDATE turn SET state = 'stopped', owner = NULL WHERE state = 'streaming' AND owner IS ?"
 _TURN = (
-    "INSERT INTO turn (session, parent, role, state, created, owner, model, error, timings, runs, text, attached, skipped, "
-    "summary) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    "INSERT INTO turn (session, parent, role, state, created, owner, skipped, attached, summary, "
+    "model, error, timings, runs, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _UPDATE = "UPDATE turn SET state = ?, owner = ?, indexed = 0, model = ?, error = ?, timings = ?, runs = ?, text = ?"
 
@@ -88,7 +88,7 @@ class Store:
         try:
             if self._index.behind():
                 with self._database.writing(lasting=False):
-                    self._index.catch_up()
+                    self._index.catch_up(growing=True)
             with self._database.reading() as connection:
                 return listing.search_all(connection, self._index.holding, words, workspace, limit)
         except ResourceError:  # a full disk, or a damaged index
@@ -107,8 +107,10 @@ class Store:
         """Delete it with all its turns, for good."""
         with self._database.writing() as connection:
             session = _find(connection, id)
-            self._index.drop(session.id)
+            turns = connection.execute("SELECT id FROM turn WHERE session = ?", (session.id,)).fetchall()
             connection.execute("DELETE FROM session WHERE id = ?", (session.id,))
+        with contextlib.suppress(ResourceError), self._database.writing():
+            self._index.drop([turn for (turn,) in turns])
 
     def fork(self, id: str, turn: int) -> Session:
         """A new conversation with a copy of the turns that lead to this one. An answer that still grows ends there."""
@@ -143,9 +145,8 @@ class Store:
             connection.execute("UPDATE session SET leaf = ?, updated = ? WHERE id = ?", (added.id, now, session))
             if not its.title and turn.role == "user":
                 connection.execute("UPDATE session SET title = ? WHERE id = ?", (titles.made_of(turn), session))
-            if owner is None:
-                self._index.take(added.id)
-            return added
+        self._take_in()
+        return added
 
     def update(self, turn: Turn) -> None:
         """Keep what a turn is now: text, state, model, timings, runs and error. The rest of it never changes."""
@@ -159,8 +160,7 @@ class Store:
                 "UPDATE session SET updated = ? WHERE id = (SELECT session FROM turn WHERE id = ?)",
                 (time.time(), turn.id),
             )
-            if owner is None:
-                self._index.take(turn.id)
+        self._take_in()
 
     def append(self, turn_id: int, text: str, runs: Sequence[Run]) -> None:
         """Keep more of a growing answer, and who drafted it. Costs the same however long the answer is already.
@@ -204,6 +204,11 @@ class Store:
         with self._database.writing() as connection:
             _exact(connection, session)
             connection.execute("UPDATE session SET system = ? WHERE id = ?", (rows.kept(text), session))
+
+    def _take_in(self) -> None:
+        """Let the index know of new texts: apart from keeping them, as its failure must not be theirs."""
+        with contextlib.suppress(ResourceError), self._database.writing(lasting=False):
+            self._index.catch_up()
 
     def _own(self) -> int:
         """The note that this process writes answers, made when it is needed first."""
@@ -256,24 +261,8 @@ def _new_id() -> str:
 
 
 def _insert_turn(connection: Connection, session: str, turn: Turn, owner: int | None) -> Turn:
-    model, error, timings, runs, text = _columns(turn)
-    attached = rows.attached_column(turn.attached)
-    row = (
-        session,
-        turn.parent,
-        turn.role,
-        turn.state,
-        turn.created,
-        owner,
-        model,
-        error,
-        timings,
-        runs,
-        text,
-        attached,
-        turn.skipped,
-        rows.kept(turn.summary),
-    )
+    place = (session, turn.parent, turn.role, turn.state, turn.created, owner, turn.skipped)
+    row = (*place, rows.attached_column(turn.attached), rows.kept(turn.summary), *_columns(turn))
     return replace(turn, id=int(connection.execute(_TURN, row).lastrowid or 0))
 
 

@@ -5,11 +5,12 @@ message is rendered among markers, and only its stretch of the prompt is tokeniz
 tokens cannot merge with anything outside of them, so the stretches' tokens are the prompt's.
 """
 
+import re
 from collections import OrderedDict
-from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
@@ -40,6 +41,10 @@ class Counted:
         return sum(self.messages) + self.frame
 
 
+T = TypeVar("T")
+_Part = tuple[str, bool]  # a text, and whether it is a message's
+
+
 @dataclass(frozen=True)
 class _Group:
     """Messages whose tokens may merge: from `first` to before `last`, and the template's words around them."""
@@ -47,6 +52,16 @@ class _Group:
     first: int
     last: int
     words: tuple[str, ...]  # one more than messages
+    skipped: int = 0  # characters of the first words that belong to the group before
+    kept: int | None = None  # characters of the last words that belong to this one; None: all
+
+    @property
+    def own(self) -> tuple[str, ...]:
+        """The words that belong to it."""
+        words = list(self.words)
+        words[-1] = words[-1][: self.kept]
+        words[0] = words[0][self.skipped :]
+        return tuple(words)
 
 
 class _NoRouteError(Exception):
@@ -55,6 +70,24 @@ class _NoRouteError(Exception):
 
 class _OddTemplateError(Exception):
     """The template does more with the messages than to put words around them."""
+
+
+class _Memory(Generic[T]):
+    """The last things that were found out."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[Hashable, T] = OrderedDict()
+
+    def get(self, key: Hashable) -> T | None:
+        if key in self._kept:
+            self._kept.move_to_end(key)
+        return self._kept.get(key)
+
+    def keep(self, key: Hashable, value: T) -> T:
+        self._kept[key] = value
+        while len(self._kept) > REMEMBERED:
+            self._kept.popitem(last=False)
+        return value
 
 
 class Counter:
@@ -71,9 +104,10 @@ class Counter:
             self._root, self._name = url.path.removesuffix("/v1"), url.netloc
         self._exact: bool | None = True if self._own else None  # None: not asked yet
         self._front: list[int] | None = None
-        self._words = _Memory()
-        self._counts = _Memory()
-        self._special = _Memory()
+        self._words = _Memory[tuple[tuple[_Group, ...], str]]()
+        self._counts = _Memory[list[int]]()
+        self._cuts = _Memory[int]()
+        self._special = _Memory[bool]()
 
     def count(self, messages: Sequence[Message]) -> Flow[Counted]:
         """How long a conversation is. Loads the models if need be; raises PacelineError as chat does."""
@@ -113,26 +147,25 @@ class Counter:
         return props
 
     def _counted(self, messages: Sequence[Message]) -> Flow[Counted]:
-        groups, rest = yield from self._groups(tuple(each.role for each in messages))
         found: list[int] = []
         try:
+            groups, rest = yield from self._groups(tuple(each.role for each in messages))
             for group in groups:
                 found += yield from self._group(group, messages)
         except _OddTemplateError:
             return (yield from self._whole(messages))
-        return Counted(tuple(found), (yield from self._tokens(rest)) if rest else 0)
+        return Counted(tuple(found), (yield from self._tokens([(rest, False)])) if rest else 0)
 
     def _groups(self, roles: tuple[str, ...]) -> Flow[tuple[tuple[_Group, ...], str]]:
         """What a template makes of such messages: groups, and what comes behind the last."""
-        known: tuple[tuple[_Group, ...], str] | None = self._words.get(roles)
+        known = self._words.get(roles)
         if known is not None:
             return known
         marks = [_mark(at, "") for at in range(len(roles))]
         rendered = yield from self._rendered([Message(role, mark) for role, mark in zip(roles, marks, strict=True)])
         words = _between(rendered, marks)
         if words is None:
-            whole = _Group(0, len(roles), ("",) * (len(roles) + 1))
-            return (whole,), ""  # rendering it will be found to be odd
+            raise _OddTemplateError
         cuts = [0]
         for each in words[1:]:
             cuts.append((yield from self._cut(each)))
@@ -141,10 +174,8 @@ class Counter:
             ends.append(len(roles))
         groups, first = [], 0
         for end in ends:
-            inner = list(words[first : end + 1])
-            inner[0] = inner[0][max(0, cuts[first]) :]
-            inner[-1] = inner[-1][: cuts[end]] if cuts[end] >= 0 else inner[-1]
-            groups.append(_Group(first, end, tuple(inner)))
+            kept = cuts[end] if cuts[end] >= 0 else None
+            groups.append(_Group(first, end, words[first : end + 1], max(0, cuts[first]), kept))
             first = end
         rest = words[-1][cuts[-1] :] if cuts[-1] >= 0 else ""
         return self._words.keep(roles, (tuple(groups), rest))
@@ -153,7 +184,7 @@ class Counter:
         """Offset of the last control token in the template's words between two messages; -1: there is none."""
         if not words:
             return -1
-        known: int | None = self._special.get(words)
+        known = self._cuts.get(words)
         if known is not None:
             return known
         pieces = yield from self._pieces(words)
@@ -164,11 +195,11 @@ class Counter:
                 if (yield from self._is_special(*pieces[at])):
                     found = len(words.encode()[: starts[at]].decode())
                     break
-        return self._special.keep(words, found)
+        return self._cuts.keep(words, found)
 
     def _is_special(self, token: int, data: bytes) -> Flow[bool]:
         """Whether a text means a control token only where the template writes it."""
-        known: bool | None = self._special.get(token)
+        known = self._special.get(token)
         if known is None:
             text = data.decode("utf-8", errors="replace")
             plain = yield from self._ids(text, special=False)
@@ -179,20 +210,22 @@ class Counter:
         """Tokens of each message of a group."""
         mine = messages[group.first : group.last]
         asked_again = any(each.role == "user" for each in messages[group.last :])
-        key = (group.words, tuple((each.role, each.content) for each in mine), asked_again, group.first == 0)
-        known: list[int] | None = self._counts.get(key)
+        words = group.own
+        key = (words, tuple((each.role, each.content) for each in mine), asked_again, group.first == 0)
+        known = self._counts.get(key)
         if known is not None:
             return known
         shown = yield from self._shown(group, messages)
-        counts, before, text = [], 0, ""
+        counts, before, parts = list[int](), 0, list[_Part]()
         for at, content in enumerate(shown):
-            last = at + 1 == len(shown)
-            text += group.words[at] + content + (group.words[-1] if last else "")
-            count = yield from self._tokens(text, shown[: at + 1])
+            parts += [(words[at], False), (content, True)]
+            if at + 1 == len(shown):
+                parts.append((words[-1], False))
+            count = yield from self._tokens(parts)
             counts.append(count - before)
             before = count
         if group.first == 0:
-            counts[0] += yield from self._missing(text)
+            counts[0] += yield from self._missing("".join(text for text, _ in parts))
         return self._counts.keep(key, counts)
 
     def _shown(self, group: _Group, messages: Sequence[Message]) -> Flow[list[str]]:
@@ -206,20 +239,16 @@ class Counter:
             rendered = yield from self._rendered(turns)
             around = _between(rendered, [*marks[:at], *marks[at + 1 :]])
             left, right = group.words[at - group.first], group.words[at - group.first + 1]
-            # of the first and the last words of a group a part belongs to its neighbours
-            begin = around[at].find(left) if around is not None else -1
-            end = around[at].rfind(right) if around is not None else -1
-            if around is None or begin < 0 or end < begin + len(left):
+            stretch = around[at] if around is not None else ""
+            if not (stretch.startswith(left) and stretch.endswith(right) and len(stretch) >= len(left) + len(right)):
                 raise _OddTemplateError
-            shown.append(around[at][begin + len(left) : end])
+            shown.append(stretch[len(left) : len(stretch) - len(right)])
         return shown
 
     def _whole(self, messages: Sequence[Message]) -> Flow[Counted]:
         """The prompt at once; what belongs to which message is shared out by their length."""
         rendered = yield from self._rendered(messages)
-        total = (yield from self._tokens(rendered, [each.content for each in messages])) + (
-            yield from self._missing(rendered)
-        )
+        total = (yield from self._tokens([(rendered, False)])) + (yield from self._missing(rendered))
         guess = estimate(messages)
         scale = min(1.0, total / max(1, guess.total))
         shares = tuple(int(each * scale) for each in guess.messages)
@@ -232,17 +261,17 @@ class Counter:
         ids = yield from self._ids(text[:256], special=True)
         return 0 if ids[: len(self._front)] == self._front else len(self._front)
 
-    def _tokens(self, text: str, contents: Sequence[str] = ()) -> Flow[int]:
-        """Tokens of a piece of the prompt with these messages in it. Our own server reads no control tokens in them."""
-        guarded = [content for content in contents if self._own and (yield from self._has_special(content))]
-        if not guarded:
-            return len((yield from self._ids(text, special=True)))
+    def _tokens(self, parts: Sequence[_Part]) -> Flow[int]:
+        """Tokens of a piece of the prompt. Our own server reads no control tokens in messages."""
         texts: set[str] = set()
-        for content in guarded:
-            for token, data in dict.fromkeys((yield from self._pieces(content))):
-                if (yield from self._is_special(token, data)):
-                    texts.add(data.decode("utf-8", errors="replace"))
-        free, kept = _apart(text, contents, texts)
+        for content in [text for text, message in parts if message and self._own]:
+            if (yield from self._has_special(content)):
+                for token, data in dict.fromkeys((yield from self._pieces(content))):
+                    if (yield from self._is_special(token, data)):
+                        texts.add(data.decode("utf-8", errors="replace"))
+        if not texts:
+            return len((yield from self._ids("".join(text for text, _ in parts), special=True)))
+        free, kept = _apart(parts, texts)
         count = len((yield from self._ids(free, special=True)))
         return count + len((yield from self._ids(kept, special=False)))
 
@@ -286,24 +315,6 @@ def estimate(messages: Sequence[Message]) -> Counted:
     return Counted(tuple(counts), WORDS if counts else 0, estimated=True)
 
 
-@dataclass
-class _Memory:
-    """The last things that were found out."""
-
-    kept: "OrderedDict[Hashable, Any]" = field(default_factory=OrderedDict)
-
-    def get(self, key: Hashable) -> Any:  # noqa: ANN401 - whatever was kept
-        if key in self.kept:
-            self.kept.move_to_end(key)
-        return self.kept.get(key)
-
-    def keep(self, key: Hashable, value: Any) -> Any:  # noqa: ANN401
-        self.kept[key] = value
-        while len(self.kept) > REMEMBERED:
-            self.kept.popitem(last=False)
-        return value
-
-
 def _mark(at: int, content: str) -> str:
     """A word that stands for a message and that is no part of this one."""
     name = "Qz7"
@@ -324,30 +335,16 @@ def _between(rendered: str, marks: Sequence[str]) -> tuple[str, ...] | None:
     return (*found, rendered[at:])
 
 
-def _apart(text: str, contents: Sequence[str], texts: set[str]) -> tuple[list[str], list[str]]:
-    """A piece of a prompt without texts of control tokens in messages, in its parts, and these texts."""
-    free, kept, at = [""], list[str](), 0
-    for content in contents:
-        start = text.index(content, at)
-        free[-1] += text[at:start]
-        for part, guarded in _split(content, texts):
-            if guarded:
-                kept.append(part)
-                free.append("")
-            else:
-                free[-1] += part
-        at = start + len(content)
-    free[-1] += text[at:]
-    return [part for part in free if part], kept
-
-
-def _split(content: str, texts: set[str]) -> Iterator[tuple[str, bool]]:
-    import re
-
-    pattern = "|".join(re.escape(each) for each in sorted(texts, key=lambda each: (-len(each), each)))
-    for part in re.split(f"({pattern})", content):
-        if part:
-            yield part, part in texts
+def _apart(parts: Sequence[_Part], texts: set[str]) -> tuple[list[str], list[str]]:
+    """A piece of a prompt without texts of control tokens in messages, in its stretches, and these texts."""
+    pattern = re.compile("|".join(re.escape(each) for each in sorted(texts, key=lambda each: (-len(each), each))))
+    free, kept = [""], list[str]()
+    for text, message in parts:
+        between = pattern.split(text) if message else [text]
+        kept += pattern.findall(text) if message else []
+        free[-1] += between[0]
+        free += between[1:]
+    return [stretch for stretch in free if stretch], kept
 
 
 def _bytes(piece: str | list[int]) -> bytes:

@@ -1,6 +1,7 @@
 """What of a generated text is inserted at the cursor."""
 
 import re
+from collections.abc import Sequence
 
 from paceline.prompts.balance import imbalance, opened
 from paceline.prompts.beginnings import is_indented
@@ -8,6 +9,7 @@ from paceline.prompts.fim import NEARBY, FimPrompt
 from paceline.prompts.lines import is_word, line_ending, normalise
 from paceline.prompts.stops import CLOSERS, MAX_LINES, Around, StopAt, around, block_end, columns
 
+LEAVING = ("return", "raise", "throw", "yield", "break", "continue", "goto")
 UNIT = 4  # blanks for a tab, where a file does not tell
 _INDENT = re.compile(r"^[ \t]+", re.MULTILINE)
 
@@ -133,7 +135,19 @@ def _without_repeated_lines(place: Around, text: str) -> str:
         shorter = "\n".join(lines[:at])
         if (unfinished or tail[-1] == next_lines[-1]) and _not_worse(place, shorter, text):
             return shorter
-    return text
+    shorter = "\n".join(lines[:-1])
+    again = len(lines) > 1 and _does_again(lines[-1], place.following[:1])
+    return shorter if again and _not_worse(place, shorter, text) else text
+
+
+def _does_again(line: str, following: Sequence[str]) -> bool:
+    """Whether a line does, further inside, what the document's next line does anyway: it would be done twice.
+
+    A line that leaves the block is none: then the next one is not reached.
+    """
+    if not following or line.strip() != following[0].strip() or columns(line) <= columns(following[0]):
+        return False
+    return ("(" in line or "=" in line) and not line.split()[0].startswith(LEAVING)
 
 
 def _within_brackets(place: Around, text: str) -> str:

@@ -64,7 +64,9 @@ def test_an_answer_is_the_sum_of_its_pieces(pieces, first):
 
 def test_everything_is_there_after_closing_and_opening(store, file):
     session = store.create("/work", "Be brief.", "Names")
-    question = store.add(session.id, replace(user("Why?"), attached=(Attached("file", "a.py", "x = 1\n", "/work/a.py"),)))
+    question = store.add(
+        session.id, replace(user("Why?"), attached=(Attached("file", "a.py", "x = 1\n", "/work/a.py"),))
+    )
     reply = store.add(session.id, answer("Because.", question.id))
     store.close()
     again = Store(file)
@@ -192,7 +194,9 @@ def test_a_chain_of_many_turns_can_be_deleted(store):
     session, parent = store.create("/work"), None
     for number in range(1200):
         parent = store.add(session.id, user(str(number), parent)).id if number % 100 == 0 else parent
-    copy = store.insert(store.session(session.id), tuple(replace(user("x", at or None), id=at + 1) for at in range(3000)))
+    copy = store.insert(
+        store.session(session.id), tuple(replace(user("x", at or None), id=at + 1) for at in range(3000))
+    )
     store.delete(copy.id)
     assert [summary.session.id for summary in store.list()] == [session.id]
 

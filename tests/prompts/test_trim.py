@@ -148,3 +148,14 @@ def test_what_is_kept_is_found_in_what_was_generated(marked, text):
     begin, end = kept(prompt, text, final)
     if "\t" not in text and not final.startswith(" "):
         assert text[begin:end].split() == final.split()
+
+
+def test_what_the_next_line_does_anyway_is_not_done_further_inside():
+    before, after = "for n in xs:\n    if n > top:\n        ", "\n\n    found.append(top)\n"
+    assert trim(before, after, "top = n\n        found.append(top)") == "top = n"
+
+
+@pytest.mark.parametrize("line", ["return f(x)", "raise Broken(x)", "x"])
+def test_a_line_that_leaves_the_block_may_stand_in_it_too(line):
+    before, after = "def g(x):\n    if not x:\n        ", f"\n    {line}\n"
+    assert trim(before, after, f"log(x)\n        {line}") == f"log(x)\n        {line}"

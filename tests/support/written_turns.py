@@ -8,12 +8,25 @@ from paceline.chat.turns import Attached, Run, Turn
 TEXTS = st.one_of(
     st.text(alphabet=st.characters(exclude_categories=()), max_size=40),
     st.sampled_from(
-        ["", "\0", "a\0b", "\ud800", "\udc00\ud800", "\ud83d\ude00", "👩‍👩‍👧‍👦 family", "日本語のテキスト", "\x1b[2J", "İstanbul ΟΔΟΣ ß"]
+        [
+            "",
+            "\0",
+            "a\0b",
+            "\ud800",
+            "\udc00\ud800",
+            "\ud83d\ude00",
+            "👩‍👩‍👧‍👦 family",
+            "日本語のテキスト",
+            "\x1b[2J",
+            "İstanbul ΟΔΟΣ ß",
+        ]
     ),
 )
 RUNS = st.lists(st.builds(Run, st.sampled_from(["", "ngram", "draft", "\ud800"]), st.integers(1, 50)), max_size=6)
 ATTACHED = st.lists(
-    st.builds(Attached, st.sampled_from(["file", "folder", "symbol", "diff", "output", "paste"]), TEXTS, TEXTS, TEXTS, TEXTS),
+    st.builds(
+        Attached, st.sampled_from(["file", "folder", "symbol", "diff", "output", "paste"]), TEXTS, TEXTS, TEXTS, TEXTS
+    ),
     max_size=2,
 )
 JSON = st.recursive(

@@ -10,7 +10,10 @@ from dataclasses import dataclass
 
 _WORDS = r"(?:(?:export|default|public|private|protected|internal|static|abstract|final|async|override|readonly|const|unsafe|extern|inline|virtual|sealed|partial|synchronized|constexpr|declare|pub(?:\([^)]*\))?)\s+)*"  # noqa: E501
 _BRACED = (
-    re.compile(rf"{_WORDS}(?:function\s*\*?|fn|class|struct|enum|interface|trait|union|module|mod|namespace|record|object|fun|type)\s+(?P<name>[\w$]+)"),  # noqa: E501
+    re.compile(
+        rf"{_WORDS}(?:function\s*\*?|fn|class|struct|enum|interface|trait|union|module|mod|namespace|record|object|fun|type)\s+(?P<name>[\w$]+)"
+        r"(?=\s*(?:[{(<:;=]|$|extends|implements|struct|interface|where|func|final|permits|[\w.*\[\]]+\s*(?:[{;]|$)))"
+    ),  # noqa: E501
     re.compile(r"func\s+(?:\(\s*\w*\s*\*?(?P<owner>\w+)[^)]*\)\s*)?(?P<name>\w+)"),
     re.compile(r"(?P<name>impl\b[^{]*)"),
     re.compile(
@@ -22,7 +25,7 @@ _BRACED = (
         rf"{_WORDS}(?:get\s+|set\s+|\*\s*)?(?:[\w$<>\[\],.?:~]+[\s*&]+)*?\**(?P<name>[#\w$~]+)\s*(?:<[^>(]*>)?\((?P<rest>[^;]*)"
     ),
 )
-_NOT_NAMES = {"if", "for", "while", "switch", "catch", "return", "else", "do", "function", "new", "sizeof", "match"}
+_NOT_NAMES = {"if", "for", "while", "switch", "catch", "return", "else", "do", "function", "new", "sizeof", "match", "import", "package", "using"}
 _PYTHON = re.compile(r"(?:async\s+def|def|class)\s+(?P<name>\w+)")
 _SHELL = re.compile(r"(?:function\s+(?P<word>[\w-]+)|(?P<name>[\w-]+)\s*\(\))")
 _TOML = re.compile(r"(?P<name>\[\[?[^\]\n]+\]\]?)\s*(?:#.*)?")

@@ -1,8 +1,51 @@
-"""From an answer to changes of files."""
+"""From an answer to changes of files.
 
-from collections.abc import Mapping
+Search/replace blocks and diffs say what they are; other blocks of code are the whole of a file, or a part of it. What
+is neither beyond doubt is left alone, or comes with notes that say what was guessed.
+"""
 
-from paceline.chat.edits.changes import Change
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from paceline.chat import naming
+from paceline.chat.blocks import DIFFS, Block, blocks
+from paceline.chat.edits import fragment, patch, replacing, shape, whole
+from paceline.chat.edits.changes import Change, Form
+from paceline.chat.edits.replacing import Replacement
+from paceline.chat.edits.splices import Outcome
+from paceline.prompts.context import language
+from paceline.prompts.lines import normalise
+
+LARGEST = 2 * 1024 * 1024  # characters of an answer, and of a file, that are looked at
+NEW = 0.5  # of a block's lines, how many may be those of a file that it is not named for
+
+
+@dataclass
+class _File:
+    """One file, and what the answer has made of it so far."""
+
+    path: str
+    before: str | None
+    after: str | None
+    form: Form = "whole"
+    sure: bool = True
+    notes: list[str] = field(default_factory=list)
+    touched: bool = False
+
+    def take(self, outcome: Outcome, form: Form) -> None:
+        """What one piece of the answer makes of it."""
+        if outcome.applied:
+            self.after = outcome.text
+        self.form, self.touched = form, True
+        self.sure = self.sure and outcome.sure and outcome.applied
+        self.notes += [note for note in outcome.notes if note not in self.notes]
+
+    def doubt(self, note: str) -> None:
+        """Something was guessed."""
+        self.sure = False
+        if note not in self.notes:
+            self.notes.append(note)
 
 
 def propose(answer: str, files: Mapping[str, str], wanted: str = "") -> tuple[Change, ...]:
@@ -11,6 +54,231 @@ def propose(answer: str, files: Mapping[str, str], wanted: str = "") -> tuple[Ch
     files: exact texts (see store.read: line endings and byte order mark as they are) by the name that they are shown
     to the model under, relative to the workspace. wanted: the file that the question was about, "": none in particular.
 
-    What cannot be applied beyond doubt is not `certain` and has notes; nothing raises.
+    What cannot be applied beyond doubt is not `certain` and has notes; nothing raises. Takes linear time.
     """
-    raise NotImplementedError
+    return _Proposal(answer[:LARGEST], files, wanted).changes()
+
+
+class _Proposal:
+    """Collects what an answer says about each file."""
+
+    def __init__(self, answer: str, files: Mapping[str, str], wanted: str) -> None:
+        self.answer = answer
+        self.given = {name: text for name, text in files.items() if len(text) <= LARGEST}
+        self.wanted = wanted if wanted in self.given else ""
+        self.files: dict[str, _File] = {}
+
+    def changes(self) -> tuple[Change, ...]:
+        lines = normalise(self.answer).split("\n")
+        edits, broken = replacing.replacements(lines)
+        self._replace(edits, broken)
+        found = blocks(self.answer)
+        taken = [(edit.first, edit.last) for edit in edits]
+        rest = [block for block, first, last in self._numbered(found) if not _within(first, last, taken)]
+        diffs = [block for block in rest if self._is_diff(block)]
+        for block in diffs:
+            self._patch(block)
+        if not diffs and not edits and not found and patch.is_diff(self.answer):
+            self._patch_text(self.answer, "", cut=False)
+        plain = [block for block in rest if block not in diffs]
+        said = bool(self.files)
+        for block in plain:
+            self._code(block, only_named=said)
+        return tuple(_change(each) for each in self.files.values() if each.touched or each.notes)
+
+    def _numbered(self, found: Sequence[Block]) -> Iterator[tuple[Block, int, int]]:
+        """Blocks with the numbers of their first line and of the one after their last."""
+        starts = [0, *shape.line_starts(self.answer)]
+        numbers = {start: number for number, start in enumerate(starts)}
+        for block in found:
+            yield block, numbers[block.start], numbers.get(block.end, len(starts))
+
+    def _file(self, name: str) -> _File:
+        text = self.given.get(name)
+        return self.files.setdefault(name, _File(name, text, text))
+
+    def _resolved(self, name: str) -> str:
+        """The given file that an answer means by a name; "": none of them."""
+        if name in self.given:
+            return name
+        parts = [each for each in name.split("/") if each not in ("", ".")]
+        found = [each for each in self.given if _ends_alike(each.split("/"), parts)]
+        return found[0] if len(found) == 1 else ""
+
+    def _usual(self) -> str:
+        """The file that is meant where none is named."""
+        return self.wanted or (next(iter(self.given)) if len(self.given) == 1 else "")
+
+    # search and replace
+
+    def _replace(self, edits: Sequence[Replacement], broken: int) -> None:
+        by_file = dict[str, list[Replacement]]()
+        for edit in edits:
+            if name := self._replaced_in(edit):
+                by_file.setdefault(name, []).append(edit)
+        for name, mine in by_file.items():
+            target = self._file(name)
+            target.take(replacing.apply(mine, shape.file(target.before or "")), "replace")
+            called = next((each.name for each in mine if each.name and self._resolved(each.name) != name), "")
+            if called and target.before is not None:
+                target.doubt(f"the answer calls the file {called}")
+        if broken and (usual := self._usual() or next(iter(by_file), "")):
+            self._file(usual).doubt("a search/replace block of the answer is damaged and was left out")
+
+    def _replaced_in(self, edit: Replacement) -> str:
+        """The file that a replacement is for: the one it names, or the only one that has its lines."""
+        if name := self._resolved(edit.name):
+            return name
+        if not any(line.strip() for line in edit.search) and edit.name:
+            return edit.name  # a new file
+        has = [name for name, text in self.given.items() if replacing.finds(edit, shape.file(text).bare)]
+        if len(has) == 1:
+            return has[0]
+        return self._usual()
+
+    # diffs
+
+    def _is_diff(self, block: Block) -> bool:
+        return block.language in DIFFS or patch.is_diff(block.text)
+
+    def _patch(self, block: Block) -> None:
+        self._patch_text(block.text, block.name, cut=not block.closed)
+
+    def _patch_text(self, text: str, name: str, *, cut: bool) -> None:
+        found = patch.patches(text)
+        for number, each in enumerate(found):
+            path = self._patched(each, name)
+            if not path:
+                continue
+            target = self._file(path)
+            if target.before is None:
+                if each.new != patch.NOWHERE:
+                    target.take(Outcome(patch.created(each), each.old == patch.NOWHERE), "diff")
+                    if each.old != patch.NOWHERE:
+                        target.doubt("this file is not among those that were shown; it is taken for a new one")
+                continue
+            target.take(patch.apply(each, shape.file(target.after or "")), "diff")
+            if each.name and self._resolved(each.name) != path:
+                target.doubt(f"the answer calls the file {each.name}")
+            if cut and number == len(found) - 1:
+                target.doubt("the answer ends within the diff")
+
+    def _patched(self, each: patch.Patch, name: str) -> str:
+        for called in (each.name, each.old, name):
+            if called and called != patch.NOWHERE and (found := self._resolved(called)):
+                return found
+        if each.old == patch.NOWHERE or (each.name and not self._usual()):
+            return naming.tidy(each.name)
+        return self._usual()
+
+    # code
+
+    def _code(self, block: Block, *, only_named: bool) -> None:
+        """A block of code that is neither: the whole of a file, a part of one, a new one, or just an example."""
+        lines = shape.said(block.text)
+        if naming.name_in_comment(block.text) == block.name != "" and not self._begins_so(block):
+            lines = lines[1:]
+        while lines and not lines[0].strip():
+            lines.pop(0)
+        if not lines:
+            return
+        name = self._resolved(block.name) if block.name else ""
+        if not name and block.name and not self._is_copy(lines):
+            self._new(block, lines)
+            return
+        if only_named and not (name and not self.files.get(name)):
+            return
+        path = name or self._likely(lines, block.language)
+        if not path or not naming.is_alike(block.language, language(path)):
+            return
+        outcome, form = self._outcome(path, lines, block)
+        if outcome is None:
+            return
+        target = self._file(path)
+        target.take(outcome, form)
+        if block.name and not name and outcome.applied:
+            target.doubt(f"the answer calls the file {block.name}")
+        if not block.closed and outcome.applied:
+            target.doubt("the answer ends within the code")
+
+    def _begins_so(self, block: Block) -> bool:
+        """Whether the file itself begins with the comment that names it."""
+        text = self.given.get(self._resolved(block.name), "")
+        return text.removeprefix(shape.BOM).lstrip().startswith(block.text.partition("\n")[0].strip())
+
+    def _outcome(self, path: str, lines: Sequence[str], block: Block) -> tuple[Outcome | None, Form]:
+        """What a block makes of a file, given what others have made of it."""
+        target = self.files.get(path)
+        before = self.given[path]
+        tongue = language(path) or block.language
+        done = _applied(before, lines, tongue)
+        if done[0] is not None and done[0].text == before and done[0].applied and not done[0].notes:
+            return None, done[1]  # it shows the file as it is
+        if target is None or not target.touched or target.after is None or target.after == before:
+            return done
+        return _applied(target.after, lines, tongue)
+
+    def _is_copy(self, lines: Sequence[str]) -> bool:
+        """Whether a block under a name of its own is about one of the files nevertheless."""
+        mine = {line.strip() for line in lines if line.strip()}
+        usual = self._usual()
+        if not usual or not mine:
+            return False
+        own = {line.strip() for line in shape.file(self.given[usual]).bare if line.strip()}
+        return len(mine & own) > NEW * min(len(mine), len(own) or 1)
+
+    def _new(self, block: Block, lines: Sequence[str]) -> None:
+        """A file that there is not yet."""
+        if not naming.is_alike(block.language, language(block.name)) or len(lines) < 2:
+            return
+        target = self._file(block.name)
+        target.take(Outcome("".join(line + "\n" for line in lines), block.closed), "whole")
+        target.after = "".join(line + "\n" for line in lines)
+        named = naming.name_in_info(block.info) or naming.name_in_comment(block.text)
+        if not named and not self._alone_above(block):
+            target.doubt("the answer mentions this new file only in passing")
+        if not block.closed:
+            target.doubt("the answer ends within the code")
+
+    def _alone_above(self, block: Block) -> bool:
+        """Whether the line above a block has nothing but its name."""
+        above = [line for line in normalise(self.answer[max(0, block.start - 600) : block.start]).split("\n") if line.strip()]
+        return bool(above) and naming.name_alone(above[-1].strip().lstrip("#-*0123456789. ")) == block.name
+
+    def _likely(self, lines: Sequence[str], tag: str) -> str:
+        """The file that a block without a name is for."""
+        usual = self._usual()
+        if usual and (len(self.given) == 1 or naming.is_alike(tag, language(usual))):
+            return usual
+        mine = {line.strip() for line in lines if len(line.strip()) > 3}
+        scores = dict[str, int]()
+        for name, text in self.given.items():
+            if naming.is_alike(tag, language(name)):
+                scores[name] = len(mine & {line.strip() for line in shape.file(text).bare})
+        best = sorted(scores, key=lambda name: -scores[name])[:2]
+        if not best or not scores[best[0]] or (len(best) > 1 and scores[best[1]] * 2 > scores[best[0]]):
+            return ""
+        return best[0]
+
+
+def _applied(text: str, lines: Sequence[str], tongue: str) -> tuple[Outcome | None, Form]:
+    """What lines make of a text, and how they are meant."""
+    file = shape.file(text)
+    old = file.bare
+    if not fragment.has_marks(old, lines) and whole.is_whole(old, lines, tongue):
+        return whole.apply(file, lines, tongue), "whole"
+    return fragment.apply(file, lines, tongue), "fragment"
+
+
+def _change(each: _File) -> Change:
+    return Change(each.path, each.before, each.after, each.form, each.sure, tuple(each.notes))
+
+
+def _within(first: int, last: int, taken: Sequence[tuple[int, int]]) -> bool:
+    """Whether lines of search/replace blocks are among these."""
+    return any(begin < last and first < end for begin, end in taken)
+
+
+def _ends_alike(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether the shorter of two paths is the end of the longer one."""
+    return all(first == second for first, second in zip(reversed(one), reversed(other), strict=False))

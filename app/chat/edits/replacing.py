@@ -158,3 +158,9 @@ def _fitted(
     pairs = shape.alike(lines[start:end], search)
     fit = shape.indenting(pairs, lines)
     return [fit(line) if line.strip() else "" for line in replace], fit.sure
+
+
+def finds(edit: Replacement, lines: Sequence[str]) -> bool:
+    """Whether the lines that an edit looks for are among these."""
+    found = matching.find(edit.search, lines)
+    return found is not None and found.grade != "similar"

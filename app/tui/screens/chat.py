@@ -23,7 +23,9 @@ from paceline.text import strip_controls
 from paceline.tui.acting import Acting
 from paceline.tui.commands import Commands
 from paceline.tui.editing import Editing
+from paceline.tui.palette import CommandChosen, SlashProvider
 from paceline.tui.screens.confirm import ConfirmScreen, Question
+from paceline.tui.screens.finder import Finder
 from paceline.tui.sending import Sending
 from paceline.tui.suggesting import Suggesting
 from paceline.tui.widgets.attachments import AttachmentBar
@@ -43,6 +45,7 @@ class ChatScreen(Screen[None]):
 
     CSS_PATH = "chat.tcss"
     AUTO_FOCUS = "#prompt"
+    COMMANDS: ClassVar = {SlashProvider}
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "stop", "Stop", id="chat.stop"),
         Binding("ctrl+c", "interrupt", "Stop, or leave", show=False, id="chat.interrupt"),
@@ -284,6 +287,21 @@ class ChatScreen(Screen[None]):
             self.action_slash("help")
             return
         self.sending.measure_soon()
+
+    @on(Finder.Picked)
+    def _picked(self, event: Finder.Picked) -> None:
+        self.suggesting.picked(event.choice, tab=event.tab)
+
+    @on(Finder.Closed)
+    def _closed(self) -> None:
+        self.suggesting.closed()
+
+    @on(CommandChosen)
+    def _chosen(self, event: CommandChosen) -> None:
+        if event.command.needs_argument:
+            self.query_one(Prompt).replace_all(f"/{event.command.name} ")
+        else:
+            self.action_slash(event.command.name)
 
     @on(AttachmentBar.Removed)
     def _removed(self, event: AttachmentBar.Removed) -> None:

@@ -62,7 +62,7 @@ class Measured(App):
 
     def __init__(self, task: str, widget: str, kind: str, lines: int, begin: int, rate: float, found: Path) -> None:
         super().__init__()
-        self.task, self.widget, self.kind, self.found = task, widget, kind, found
+        self.job, self.widget, self.kind, self.found = task, widget, kind, found
         self.lines, self.begin, self.rate = lines, begin, rate
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
@@ -83,7 +83,7 @@ class Measured(App):
 
     async def measure(self) -> None:
         tasks = {"stream": self.stream, "open": self.opened, "turns": self.turns, "idle": self.idle}
-        found = await tasks[self.task]()
+        found = await tasks[self.job]()
         self.found.write_text(json.dumps(found))
         self.exit()
 

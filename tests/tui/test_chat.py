@@ -1,0 +1,369 @@
+"""The app as a person uses it: keys go in, and what is on the screen, in the store and on the disk is looked at."""
+
+import asyncio
+
+import msgspec
+import pytest
+
+from paceline.chat.turns import Attached
+from paceline.client.events import End, Progress, Text
+from paceline.config import ChatConfig, Config
+from paceline.errors import EngineError
+from paceline.tui.app import PacelineApp
+from paceline.tui.screens.confirm import ConfirmScreen
+from paceline.tui.screens.help import HelpScreen
+from paceline.tui.screens.review import ReviewScreen
+from paceline.tui.screens.sessions import SessionsScreen
+from paceline.tui.screens.setup import SetupScreen
+from paceline.tui.widgets.attachments import AttachmentBar
+from paceline.tui.widgets.prompt import Prompt
+from paceline.tui.widgets.transcript import Transcript
+from support.app_services import ScriptedClient, services
+
+FENCED = "Here:\n\n```python app.py\nx = 2\n```\n"
+
+
+@pytest.fixture
+def client():
+    return ScriptedClient()
+
+
+@pytest.fixture
+def app(tmp_path, client):
+    def make(session="", **more):
+        return PacelineApp(services(tmp_path, client, **more), session)
+
+    return make
+
+
+async def write(pilot, text, *, send=True):
+    """Type it, without the keys of a burst, and send it."""
+    prompt = pilot.app.screen.query_one(Prompt)
+    prompt.focus()
+    prompt.replace_all(text)
+    await pilot.pause()
+    if send:
+        await pilot.pause(0.1)
+        await pilot.press("enter")
+        await quiet(pilot)
+
+
+async def quiet(pilot):
+    """Until nothing is written, and no step of a task is on its way."""
+    for _ in range(200):
+        await pilot.pause()
+        screen = pilot.app.screen_stack[1]
+        if not screen.conversation.answering:
+            await pilot.pause(0.02)
+            return
+        await asyncio.sleep(0.01)
+
+
+async def until(pilot, true):
+    for _ in range(300):
+        await pilot.pause()
+        if true():
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("it did not happen")
+
+
+def chat(pilot):
+    return pilot.app.screen_stack[1]
+
+
+def said(pilot):
+    return [(turn.role, turn.text, turn.state) for turn in chat(pilot).conversation.path]
+
+
+def told(pilot):
+    return " | ".join(note.message for note in pilot.app._notifications)
+
+
+async def test_a_question_is_answered(app, client):
+    async with app().run_test() as pilot:
+        await write(pilot, "Hi")
+        assert said(pilot) == [("user", "Hi", "done"), ("assistant", "Hello you.", "done")]
+        assert pilot.app.screen.query_one(Prompt).text == ""
+    assert client.closed or True
+
+
+async def test_an_empty_prompt_sends_nothing(app, client):
+    async with app().run_test() as pilot:
+        await write(pilot, "  \n")
+        assert client.asked == []
+
+
+async def test_escape_stops_the_answer(app, client):
+    client.gate.clear()
+    async with app().run_test() as pilot:
+        await write(pilot, "Hi", send=False)
+        await pilot.press("enter")
+        await until(pilot, lambda: said(pilot)[-1:] == [("assistant", "Hello ", "streaming")])
+        await pilot.press("escape")
+        await quiet(pilot)
+        assert said(pilot)[-1] == ("assistant", "Hello ", "stopped")
+        assert client.asked[0].cancelled
+
+
+async def test_the_next_message_waits(app, client):
+    client.gate.clear()
+    async with app().run_test() as pilot:
+        await write(pilot, "one", send=False)
+        await pilot.press("enter")
+        await until(pilot, lambda: len(client.asked) == 1)
+        await write(pilot, "two", send=False)
+        await pilot.press("enter")
+        await until(pilot, lambda: len(chat(pilot).conversation.queued) == 1)
+        client.gate.set()
+        await until(pilot, lambda: len(client.asked) == 2)
+        await quiet(pilot)
+        assert [text for role, text, _ in said(pilot) if role == "user"] == ["one", "two"]
+
+
+async def test_a_mentioned_file_goes_along(app, client):
+    here = app()
+    (here.services.root / "app.py").write_text("x = 1\n")
+    async with here.run_test() as pilot:
+        await until(pilot, lambda: chat(pilot).suggesting.workspace.resolve("app.py") is not None)
+        await write(pilot, "What is in @app.py ?")
+        assert "x = 1" in client.asked[0].messages[-1].content
+        assert chat(pilot).conversation.path[0].attached[0].name == "app.py"
+
+
+async def test_a_mention_of_nothing_is_said_and_nothing_is_sent(app, client):
+    async with app().run_test() as pilot:
+        await write(pilot, "Look at @nothing/here.py")
+        assert "nothing/here.py" in told(pilot)
+        assert client.asked == []
+        assert pilot.app.screen.query_one(Prompt).text == "Look at @nothing/here.py"
+
+
+async def test_the_list_of_commands_opens_and_completes(app):
+    async with app().run_test() as pilot:
+        await pilot.press("slash", "h", "e")
+        await until(pilot, lambda: chat(pilot).suggesting.popup.open)
+        await pilot.press("tab")
+        await until(pilot, lambda: not chat(pilot).suggesting.popup.open)
+        assert pilot.app.screen.query_one(Prompt).text == "/help"
+
+
+async def test_an_unknown_command_is_said_with_what_may_have_been_meant(app, client):
+    async with app().run_test() as pilot:
+        await write(pilot, "/hlp")
+        assert "/help" in told(pilot)
+        assert client.asked == []
+
+
+async def test_a_question_mark_shows_the_keys(app):
+    async with app().run_test() as pilot:
+        await pilot.press("question_mark")
+        await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is chat(pilot))
+
+
+async def test_a_command_runs_only_after_a_yes_and_its_output_goes_along(app, client):
+    async with app().run_test() as pilot:
+        await write(pilot, "!echo over", send=False)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ConfirmScreen))
+        await pilot.press("n")
+        await until(pilot, lambda: pilot.app.screen is chat(pilot))
+        assert chat(pilot).attached == ()
+        await write(pilot, "!echo over", send=False)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ConfirmScreen))
+        await pilot.press("y")
+        await until(pilot, lambda: chat(pilot).attached != ())
+        assert "over" in chat(pilot).attached[0].text
+        await write(pilot, "Why?")
+        assert "over" in client.asked[0].messages[-1].content
+        assert chat(pilot).attached == ()
+
+
+async def test_a_long_paste_becomes_an_attachment(app, client):
+    text = "".join(f"line {number}\n" for number in range(5000))
+    async with app().run_test() as pilot:
+        chat(pilot).query_one(Prompt).post_message(Prompt.Pasted(text))
+        await until(pilot, lambda: chat(pilot).attached != ())
+        assert chat(pilot).attached[0].text == text
+        assert client.asked == []
+        await pilot.press(*"Why")
+        await pilot.pause(0.2)
+        await pilot.press("enter")
+        await until(pilot, lambda: len(client.asked) == 1)
+        assert "line 4999" in client.asked[0].messages[-1].content
+
+
+async def test_a_block_is_reviewed_applied_and_taken_back(app, client):
+    client.says = lambda *_: [FENCED]
+    here = app()
+    file = here.services.root / "app.py"
+    file.write_bytes(b"x = 1\r\n")
+    async with here.run_test() as pilot:
+        await write(pilot, "Make x 2 in @app.py")
+        turn = chat(pilot).conversation.path[-1].id
+        chat(pilot).query_one(Transcript).post_message(Transcript.BlockAction(turn, 0, "apply"))
+        await until(pilot, lambda: isinstance(pilot.app.screen, ReviewScreen))
+        assert file.read_bytes() == b"x = 1\r\n"
+        await pilot.press("a")
+        await pilot.press("enter")
+        await until(pilot, lambda: file.read_bytes() == b"x = 2\r\n")
+        await until(pilot, lambda: pilot.app.screen is chat(pilot))
+        await write(pilot, "/undo")
+        await until(pilot, lambda: file.read_bytes() == b"x = 1\r\n")
+
+
+async def test_edit_asks_with_the_file_as_its_draft(app, client):
+    client.says = lambda messages, options: ["```python\ny = 1\n```\n"]
+    here = app()
+    file = here.services.root / "app.py"
+    file.write_text("x = 1\n")
+    async with here.run_test() as pilot:
+        await write(pilot, "/edit app.py rename x to y", send=False)
+        await pilot.pause(0.1)
+        await pilot.press("escape")
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ReviewScreen))
+        assert "x = 1" in client.asked[0].options.original
+        await pilot.press("a")
+        await pilot.press("enter")
+        await until(pilot, lambda: file.read_text() == "y = 1\n")
+
+
+async def test_an_earlier_message_is_edited(app, client):
+    async with app().run_test() as pilot:
+        await write(pilot, "one")
+        first = chat(pilot).conversation.path[0].id
+        chat(pilot).query_one(Transcript).post_message(Transcript.TurnAction(first, "edit"))
+        await until(pilot, lambda: chat(pilot).query_one(Prompt).text == "one")
+        await write(pilot, "ONE")
+        assert [text for _, text, _ in said(pilot)] == ["ONE", "Hello you."]
+        await pilot.press("alt+left")
+        await until(pilot, lambda: said(pilot)[0][1] == "one")
+
+
+async def test_an_error_is_shown_in_its_place_and_can_be_tried_again(app, client):
+    client.error = EngineError("it broke", "ask again")
+    async with app().run_test() as pilot:
+        await write(pilot, "Hi")
+        assert said(pilot)[-1][2] == "failed"
+        client.error = None
+        await write(pilot, "/retry")
+        assert said(pilot)[-1] == ("assistant", "Hello you.", "done")
+
+
+async def test_a_cut_answer_goes_on(app, client):
+    client.says = lambda *_: ["a", End("length")]
+    async with app().run_test() as pilot:
+        await write(pilot, "Hi")
+        client.says = lambda *_: ["b"]
+        await write(pilot, "/continue")
+        assert said(pilot)[-1] == ("assistant", "ab", "done")
+
+
+async def test_another_session_is_opened_and_the_first_one_comes_back(app, client):
+    async with app().run_test() as pilot:
+        await write(pilot, "one")
+        first = chat(pilot).conversation.session.id
+        await write(pilot, "/new")
+        assert said(pilot) == []
+        await write(pilot, f"/resume {first}")
+        assert said(pilot)[0] == ("user", "one", "done")
+
+
+async def test_the_list_of_sessions_opens(app):
+    async with app().run_test() as pilot:
+        await write(pilot, "one")
+        await pilot.press("f4")
+        await until(pilot, lambda: isinstance(pilot.app.screen, SessionsScreen))
+
+
+async def test_a_session_is_exported(app):
+    here = app()
+    async with here.run_test() as pilot:
+        await write(pilot, "one")
+        for kind in ("md", "json", "html"):
+            await write(pilot, f"/export {kind} talk.{kind}", send=False)
+            await pilot.press("escape")
+            await pilot.pause(0.1)
+            await pilot.press("enter")
+            await until(pilot, lambda kind=kind: (here.services.root / f"talk.{kind}").exists())
+            assert "Hello you." in (here.services.root / f"talk.{kind}").read_text()
+
+
+async def test_a_session_of_before_is_shown(app, tmp_path, client):
+    first = app()
+    async with first.run_test() as pilot:
+        await write(pilot, "one")
+        session = chat(pilot).conversation.session.id
+    first.services.store.close()
+    async with app(session).run_test() as pilot:
+        assert said(pilot) == [("user", "one", "done"), ("assistant", "Hello you.", "done")]
+
+
+async def test_nothing_set_up_is_offered_to_be(app):
+    async with app(is_set_up=False).run_test() as pilot:
+        await until(pilot, lambda: isinstance(pilot.app.screen, SetupScreen))
+
+
+async def test_two_interrupts_leave_and_the_first_says_so(app):
+    here = app()
+    async with here.run_test() as pilot:
+        await pilot.press("ctrl+c")
+        assert "again" in told(pilot)
+        await pilot.press("ctrl+c")
+        await until(pilot, lambda: not here.is_running or here._exit)
+
+
+async def test_a_session_in_which_nothing_was_said_is_not_kept(app):
+    here = app()
+    async with here.run_test() as pilot:
+        await write(pilot, "/quit", send=False)
+        await pilot.press("escape")
+        await pilot.pause(0.1)
+        await pilot.press("enter")
+        await until(pilot, lambda: here._exit)
+    assert here.services.store.list() == ()
+
+
+@pytest.mark.parametrize("size", [(40, 12), (80, 24), (200, 60)])
+async def test_it_can_be_used_at_every_size(app, client, size):
+    client.says = lambda *_: [FENCED * 5]
+    async with app().run_test(size=size) as pilot:
+        await write(pilot, "Hi 你好 🎉")
+        prompt, transcript = chat(pilot).query_one(Prompt), chat(pilot).query_one(Transcript)
+        assert prompt.region.height >= 1
+        assert prompt.region.bottom <= size[1]
+        assert transcript.region.height >= size[1] // 2 - 2
+        await pilot.resize_terminal(40, 12)
+        await pilot.resize_terminal(*size)
+        await pilot.pause()
+        assert pilot.app.screen.query_one(Prompt).region.bottom <= size[1]
+
+
+async def test_markup_and_terminal_sequences_stay_text(app, client):
+    client.says = lambda *_: ["[bold]not[/bold] [/", "\x1b]52;c;aGk=\x07\x1b[2Jover\u202e"]
+    async with app().run_test() as pilot:
+        await write(pilot, "[red]hi[/")
+        shown = "\n".join(
+            "".join(segment.text for segment in strip) for strip in pilot.app.screen._compositor.render_strips()
+        )
+        assert "[bold]not[/bold] [/" in shown
+        assert "\x1b" not in shown
+        assert "\u202e" not in shown
+        assert "over" in shown
+
+
+async def test_nothing_ticks_while_nothing_happens(app):
+    async with app().run_test() as pilot:
+        await write(pilot, "Hi")
+        await pilot.pause(1.0)
+        ticking = [
+            timer
+            for node in [pilot.app, *pilot.app.screen.walk_children(with_self=True)]
+            for timer in node._timers
+            if timer._repeat is None
+        ]
+        assert ticking == []
