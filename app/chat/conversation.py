@@ -6,11 +6,12 @@ Everything that happens is told as one of the `Happening`s, in order, on the eve
 import asyncio
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 from paceline.chat.answering import Answering
+from paceline.chat.context import budget
 from paceline.chat.happenings import Added, Changed, Grew, Moved, Queued, Tell, Told, Working
 from paceline.chat.keeper import Keeper
 from paceline.chat.tree import leaf_below, path, siblings
@@ -40,18 +41,13 @@ class Draft:
     summary: str = ""  # and this stands for them
 
 
-# what the model is shown: system prompt, turns, how many of the first are left out, what stands for them
-Rendered = Callable[[str, Sequence[Turn], int, str], Sequence[Message]]
-
-
 class Conversation:
     """A session that can be talked to. Belongs to one event loop."""
 
-    def __init__(self, session: Session, store: Keeper, engine: Engine, rendered: Rendered, tell: Tell) -> None:
+    def __init__(self, session: Session, store: Keeper, engine: Engine, tell: Tell) -> None:
         self._session = session
         self._store = store
         self._engine = engine
-        self._rendered = rendered
         self._tell = tell
         self._turns = {turn.id: turn for turn in store.turns(session.id)}
         self._queue: deque[Draft] = deque()
@@ -95,7 +91,10 @@ class Conversation:
     def messages(self, turns: Sequence[Turn]) -> list[Message]:
         """What the model is shown of these turns. The same turns are the same text always, so that a cache knows it."""
         skipped, summary = self.forgotten(turns)
-        return list(self._rendered(self._session.system, turns, skipped, summary))
+        begun = turns[-1:] if turns[-1].role == "assistant" else ()  # the answer that goes on
+        *before, asked = turns[: len(turns) - len(begun)]
+        draft = budget.Draft(self._session.system, tuple(before), asked.text, asked.attached, skipped, summary)
+        return [*budget.messages(draft), *(Message(turn.role, turn.text) for turn in begun)]
 
     # --- what a person does -----------------------------------------------------------------------------------------
 

@@ -1,5 +1,6 @@
 """The commands that begin with a slash: what each does. Their names and help are in chat.slash."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -7,6 +8,7 @@ import msgspec
 from paceline.chat import export
 from paceline.chat.context import budget
 from paceline.chat.slash import Slash, parse
+from paceline.chat.turns import Turn
 from paceline.errors import InputError
 from paceline.text import strip_controls
 from paceline.tui.screens.confirm import Question, about_files
@@ -150,12 +152,15 @@ class Commands:
     async def _compact(self, keep: str) -> None:
         screen = self._screen
         draft = screen.sending.draft("", ())
-        choices = budget.summaries(draft, await screen.sending.sizes(draft))
-        if not choices:
+        at = next((at for at in reversed(range(len(draft.path))) if draft.path[at].role == "user"), 0) or len(
+            draft.path
+        )
+        if at <= draft.skipped:
             raise InputError("there is nothing to shorten yet", "it helps once a conversation is long")
+        choice = budget.Choice("summarise", "", 0, at, budget.SUMMARY)
         screen.show_figures(state="summarising")
         try:
-            shorter = await screen.sending.summarise(draft, choices[-1], keep)
+            shorter = await screen.sending.summarise(draft, choice, keep)
         finally:
             screen.show_figures(state="")
         screen.conversation.forget(shorter.skipped, shorter.summary)
@@ -278,3 +283,9 @@ def _switched(word: str, now: bool) -> bool:
     if word not in ("", "on", "off"):
         raise InputError(f"{word!r} is neither on nor off", "write on, off or nothing")
     return not now if not word else word == "on"
+
+
+def _older(path: Sequence[Turn]) -> int:
+    """How many turns a summary is to stand for: all before the last question; all, where that is the first."""
+    questions = [at for at, turn in enumerate(path) if turn.role == "user"]
+    return (questions[-1] if questions else 0) or len(path)

@@ -10,7 +10,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
-from paceline.chat.context.attaching import message_text
 from paceline.chat.conversation import Conversation
 from paceline.chat.happenings import Added, Changed, Grew, Happening, Moved, Queued, Told, Working
 from paceline.chat.pastes import Burst, as_attachment, placeholder
@@ -136,7 +135,7 @@ class ChatScreen(Screen[None]):
         """Show a session. What is being written in the one before is stopped and kept."""
         if hasattr(self, "conversation"):
             self.conversation.stop()
-        self.conversation = Conversation(session, self.services.store, _Later(self), message_text, self.happened)
+        self.conversation = Conversation(session, self.services.store, _Later(self), self.happened)
         self.editing = None
         self.attach(())
         self.moved()
