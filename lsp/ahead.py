@@ -99,7 +99,7 @@ class Ahead:
             if work.target == target:
                 return
             work.task.cancel()
-        if self.completer.suggestions.find(target, self.completer.engine.model) is None:
+        if self.completer.suggestions.find(target, *self.completer.engine.models) is None:
             work = self._computing[target.uri] = _Work(target=target)
             work.task = _quietly(self._compute(desk, target))
 

@@ -30,6 +30,7 @@ REST, LONGEST_REST = 2.0, 60.0  # seconds without requests after an engine faile
 PREFIX, SUFFIX = 1024, 256  # tokens of a large window, where the machine reads them within HORIZON
 HORIZON = 6.0  # seconds that reading a large window may take while nobody waits
 
+MODELS = 4  # that are remembered of an engine
 SPREAD = 0.7  # temperature of alternatives
 
 Source = Literal["cache", "prefetch", "flight", "engine"]
@@ -112,7 +113,9 @@ class Engine:
 
     infiller: Infiller
     model: str = ""  # that answered last
+    models: tuple[str, ...] = ("",)  # that answer now: the last one, and those that it takes turns with
     reach: Reach = field(default_factory=Reach)
+    _former: tuple[str, ...] = ()
     _until: float = 0.0
     _rest: float = REST
 
@@ -122,7 +125,8 @@ class Engine:
 
     def renewed(self) -> None:
         """It may be another one from now on."""
-        self.model, self._until, self._rest = "", 0.0, REST
+        self.model, self.models, self._former = "", ("",), ()
+        self._until, self._rest = 0.0, REST
 
     def failed(self, now: float) -> None:
         """It did not answer: every further time it is left alone for longer."""
@@ -131,13 +135,21 @@ class Engine:
     def answered(self, done: Completion, window: Window, typed: str) -> None:
         """Learn from an answer."""
         self._until, self._rest = 0.0, REST
-        self.model = done.model
+        self._heard_of(done.model)
         tokens, milliseconds = done.timings.get("prompt_n"), done.timings.get("prompt_ms")
         if isinstance(tokens, int) and isinstance(milliseconds, (int, float)):
             self.reach.read(tokens, milliseconds / 1000)
         if done.usage.prompt_tokens:
             extra = sum(len(each.text) for each in window.extra)
             self.reach.counted(len(window.prefix) + len(typed) + len(window.suffix) + extra, done.usage.prompt_tokens)
+
+    def _heard_of(self, model: str) -> None:
+        """A model has answered. One that comes back after another takes turns with it; any other takes its place."""
+        if model not in self.models:
+            back = model in self._former
+            self._former = (*self._former, *self.models)[-MODELS:]
+            self.models = (*self.models, model)[-MODELS:] if back else (model,)
+        self.model = model
 
     def budgets(self, latency: float) -> tuple[Budget, Budget]:
         """Characters of a window that is read within the latency, and of a large one."""
@@ -167,7 +179,7 @@ class Completer:
         desk.newest = number = desk.newest + 1
         if reason := self._quiet(place, desk, asked=asked):
             return Answer(silence=reason)
-        while (found := self.suggestions.find(place, self.engine.model)) is None:
+        while (found := self.suggestions.find(place, *self.engine.models)) is None:
             if self.engine.rests(now()) and not asked:
                 return Answer(silence="engine")
             flight = desk.flight

@@ -14,11 +14,13 @@ from datetime import date
 
 from paceline.lsp.figures_store import Key, Store
 from paceline.lsp.retention import Marks
+from paceline.lsp.suggestions import CLOSERS
 
 WRITTEN_AFTER = 20.0  # seconds that counts stay in memory
 SLACK = 2.0  # seconds by which a look at accepted texts may come late, so that one does for several
 REMEMBERED = 64  # suggestions whose acceptance can still be told
 LATENCIES = (5, 10, 20, 35, 50, 75, 100, 150, 200, 300, 400, 600, 800, 1200, 1600, 2400, 3600, 6000, 12000)  # ms
+_CLOSING = "".join(CLOSERS)
 _LANGUAGE = re.compile(r"[A-Za-z0-9_+#.-]{1,32}")
 _REASON = re.compile(r"[a-z0-9_ -]{1,32}")
 
@@ -30,6 +32,8 @@ class _Fate:
     uri: str
     language: str
     root: Hashable
+    at: int | None = None  # where in its document it would go in; None: that is not known, or does not matter any more
+    texts: tuple[str, ...] = ()  # what is left of it, and of others at the same place, while the person types along
     end: str = ""  # "accepted", "rejected" or "ignored", once that is known
 
 
@@ -73,10 +77,20 @@ class Figures:
         self._count(language, "prefetched", count)
 
     def shown(
-        self, number: int, uri: str, language: str, text: str, root: Hashable = None, *, more: bool = False
+        self,
+        number: int,
+        uri: str,
+        language: str,
+        text: str,
+        root: Hashable = None,
+        *,
+        at: int | None = None,
+        more: bool = False,
     ) -> None:
         """A suggestion is in front of the person.
 
+        at: the offset in its document where it would go in; None where that is not known: then only `rejected` says
+        that it was sent away, otherwise that something else is typed there says so, too.
         root: what it comes from; None if that is not known. What is left of one while the person types along is the
         same one as before. more: another one for the same place at the same time; all of them count as one.
         """
@@ -86,6 +100,7 @@ class Figures:
             self._end(fate, "ignored")
             fate = self._latest[uri] = _Fate(uri, language, root)
             self._count(language, "shown")
+        fate.at, fate.texts = at, (*fate.texts, text) if more else (text,)
         self._shown[number] = _Shown(fate, text)
         while len(self._shown) > REMEMBERED:
             del self._shown[next(iter(self._shown))]
@@ -124,6 +139,11 @@ class Figures:
         """Characters [start, end) of a document gave way to others."""
         if len(self._marks):
             self._marks.changed(uri, start, end, inserted)
+        fate = self._latest.get(uri)
+        if fate is not None and not fate.end and fate.at is not None:
+            if _goes_on(fate, fate.at, start, end, inserted):
+                return
+            self._end(fate, "rejected")
 
     def closed(self, uri: str) -> None:
         """A document is closed."""
@@ -181,6 +201,24 @@ class Figures:
             self._count(kept.language, f"after {kept.seconds}", kept.characters)
             self._count(kept.language, f"kept {kept.seconds}", kept.kept)
         self._look_later()
+
+
+def _goes_on(fate: _Fate, at: int, start: int, end: int, inserted: str) -> bool:
+    """Whether a change leaves a suggestion as good as it was. What is typed of it is taken off.
+
+    Something else in its place, or the text before it taken away, says that it was not wanted; closing marks do not,
+    as editors put them there by themselves. A change elsewhere says nothing.
+    """
+    if start > at or (end < at and start < at):
+        fate.at = at if start > at else at + len(inserted) - (end - start)
+        return True
+    if start < at:
+        fate.at = None
+        return bool(inserted)  # a word was replaced by another one, as a popup does it
+    typed = inserted if any(text.startswith(inserted) for text in fate.texts) else inserted.rstrip(_CLOSING)
+    fate.texts = tuple(text[len(typed) :] for text in fate.texts if text.startswith(typed))
+    fate.at = at + len(typed) if any(fate.texts) else None
+    return bool(fate.texts)
 
 
 def _bucket(milliseconds: float) -> str:

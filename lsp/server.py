@@ -203,7 +203,7 @@ class Server(LanguageServer):
         assert start is not None and end is not None, "the document is open"
         before = start.before + (chosen.text if chosen is not None else "")
         place = replace(start, before=before, after=end.after)
-        shown = await self.session.suggest(place, asked=asked)
+        shown = await self.session.suggest(place, asked=asked, chosen=chosen is not None)
         if self.documents.document(uri) is not document or document.text != text:
             return (), None
         return shown, document.range(document.offset(where.start), document.offset(where.end))
@@ -238,8 +238,9 @@ class Server(LanguageServer):
         with suppress(JsonRpcException):  # an editor that cannot change documents at a server's request
             await self.editor.apply(types.ApplyWorkspaceEditParams(changes, label="Paceline"))
 
-    def _seen(self, _: object) -> None:
-        """What an answer had is counted as shown already."""
+    def _seen(self, params: object) -> None:
+        if number := _number(_arguments(params)):
+            self.session.seen(number)
 
     def _accepted_part(self, params: object) -> None:
         length, number = _get(params, "acceptedLength"), _number(_arguments(params))

@@ -29,6 +29,8 @@ class Shown:
     place: Place
     text: str
     answer: Answer
+    more: bool = False  # beside another one for the same place
+    chosen: bool = False  # behind what a popup has chosen, which is not in the document
 
     @property
     def offset(self) -> int:
@@ -57,6 +59,9 @@ class Session:
         self.ahead = Ahead(self.completer, self.figures.prefetched)
         self._given: dict[str, options.Source] = {}
         self._numbers = 0
+        self._tells = False  # the editor says which suggestions it shows
+        self._unseen: set[int] = set()  # that it has not yet said so of
+        self._seen: Place | None = None  # of the last that was shown
         self._waking: asyncio.Task[None] | None = None
 
     @property
@@ -84,16 +89,19 @@ class Session:
             if source is not None:
                 self.configure(source)
 
-    async def suggest(self, place: Place, *, asked: bool = False) -> list[Shown]:
-        """What to show at a place; several where the person asked for it. The newest request of a document wins."""
+    async def suggest(self, place: Place, *, asked: bool = False, chosen: bool = False) -> list[Shown]:
+        """What to show at a place; several where the person asked for it. The newest request of a document wins.
+
+        chosen: the text before the place ends in what a popup has chosen, which is not in the document.
+        """
         line = place.before.count("\n")
         self.surroundings.visible(place.uri, line, line)
         answer = await self.completer.complete(place, asked=asked)
-        found = [self._show(place, answer)] if answer.text else []
+        found = [self._show(place, answer, chosen=chosen)] if answer.text else []
         if answer.text and asked:
             for other in await self.completer.alternatives(place, self.settings.candidates - 1):
                 if other.text not in [each.text for each in found]:
-                    found.append(self._show(place, other, more=True))
+                    found.append(self._show(place, other, more=True, chosen=chosen))
         if not found:
             self._silent(place, answer.silence)
         self.heard(answer)
@@ -106,7 +114,7 @@ class Session:
 
     def rest(self, place: Place) -> str:
         """What is known for a place, without computing anything."""
-        found = self.completer.suggestions.find(place, self.engine.model)
+        found = self.completer.suggestions.find(place, *self.engine.models)
         return found.rest if found is not None else ""
 
     def opened(self, uri: str, path: str, root: str, language: str, text: str) -> None:
@@ -145,9 +153,18 @@ class Session:
         self.ahead.stop(uri)
         self.completer.close(uri)
 
+    def seen(self, number: int) -> None:
+        """The editor says that it shows a suggestion. From then on, those of which it does not say so do not count."""
+        self._tells = True
+        if number in self._unseen:
+            self._unseen.discard(number)
+            self._count(self.shown[number])
+
     def accepted(self, number: int, length: int | None = None) -> None:
         """The person took a suggestion, or its first so many characters."""
         shown = self.shown.get(number)
+        if number in self._unseen:
+            self.seen(number)
         if shown is not None:
             self.figures.accepted(number, shown.offset, length)
 
@@ -176,17 +193,29 @@ class Session:
         lines += [f"silent      {count} times: {quiet.REASONS.get(reason, reason)}" for reason, count in counted]
         return "\n".join(lines)
 
-    def _show(self, place: Place, answer: Answer, *, more: bool = False) -> Shown:
-        """more: beside another one for the same place."""
+    def _show(self, place: Place, answer: Answer, *, more: bool = False, chosen: bool = False) -> Shown:
         self._numbers += 1
-        shown = self.shown[self._numbers] = Shown(self._numbers, place, answer.text, answer)
+        shown = self.shown[self._numbers] = Shown(self._numbers, place, answer.text, answer, more, chosen)
         while len(self.shown) > SHOWN:
-            del self.shown[next(iter(self.shown))]
+            oldest = next(iter(self.shown))
+            del self.shown[oldest]
+            self._unseen.discard(oldest)
         self.sources[answer.source] += 1
-        root = answer.found.suggestion if answer.found is not None else None
         self.figures.answered(place.language, answer.source, answer.seconds)
-        self.figures.shown(shown.number, place.uri, place.language, shown.text, root, more=more)
+        if self._tells:
+            self._unseen.add(shown.number)
+        else:
+            self._count(shown)
         return shown
+
+    def _count(self, shown: Shown) -> None:
+        """A suggestion is in front of the person."""
+        found, place = shown.answer.found, shown.place
+        root = found.suggestion if found is not None else None
+        at = None if shown.chosen else shown.offset
+        more = shown.more and place is self._seen
+        self._seen = place
+        self.figures.shown(shown.number, place.uri, place.language, shown.text, root, at=at, more=more)
 
     def _silent(self, place: Place, reason: str) -> None:
         self.silences.append(reason)

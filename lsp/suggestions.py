@@ -57,14 +57,15 @@ class Suggestions:
             if not self._entries[oldest]:
                 del self._entries[oldest]
 
-    def find(self, place: Place, model: str = "") -> Found | None:
-        """What is known for this place: the entry of which most has been typed, the newest of several.
+    def find(self, place: Place, *models: str) -> Found | None:
+        """What one of these models said for this place: the entry of which most has been typed, the newest of several.
 
         One without text is found at its own place only.
         """
         best: Found | None = None
+        wanted = models or ("",)
         for suggestion in self._of(place.uri):
-            found = advanced(suggestion, place.before, place.after) if suggestion.model == model else None
+            found = advanced(suggestion, place.before, place.after) if suggestion.model in wanted else None
             if found is not None and (best is None or len(found.typed) > len(best.typed)):
                 best = found
         return best

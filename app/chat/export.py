@@ -22,7 +22,7 @@ FORMAT, VERSION = "paceline-session", 1
 NAME_BYTES = 120  # of a file's name: encrypted folders take 143
 _OPENS = re.compile(r" {0,3}(?:(`{3,})[^`]*|(~{3,}).*)")
 _HIDES = re.compile(r"^( {0,3})<(?=!--|\?|![a-z]|!\[cdata\[|(?:script|pre|style|textarea)\b)", re.IGNORECASE)
-_UNSAFE = re.compile(r"[^\w .,()+=@-]+")
+_UNSAFE = re.compile(r"[^\w.-]+")
 # what JSON may hold as it is and a terminal must not see, and lone surrogates, which no file can hold
 _ESCAPED = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\U000e0000-\U000e007f]")
 
@@ -35,6 +35,8 @@ def markdown(session: Session, path: Sequence[Turn]) -> str:
         parts.append(_folded("System prompt", session.system, ""))
     for turn in path:
         parts.append(f"## {_escaped(labels.who(turn))}")
+        if left_out := labels.left_out(turn):
+            parts.append(_folded(left_out, turn.summary, ""))
         parts += [_folded(each.name, each.text, each.path or each.name, each.cut) for each in turn.attached]
         if text := labels.body(turn.text).strip("\n"):
             parts.append(_self_contained(text))
@@ -80,7 +82,7 @@ def file_name(session: Session, suffix: str) -> str:
     words = _UNSAFE.sub(" ", title.replace("\ufffd", " ")).split()
     end = f"{session.id}.{suffix.lstrip('.')}"
     room = NAME_BYTES - len(end.encode()) - 1
-    stem = "-".join(words).encode()[:room].decode("utf-8", "ignore").strip(" .-@=+,")
+    stem = "-".join(words).encode()[:room].decode("utf-8", "ignore").strip(".-")
     return f"{stem}-{end}" if stem else end
 
 

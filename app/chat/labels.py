@@ -32,6 +32,14 @@ def ending(turn: Turn) -> str:
     return _ENDINGS[turn.state]
 
 
+def left_out(turn: Turn) -> str:
+    """What the model was not shown from this turn on; "" where it was shown all."""
+    if not turn.skipped:
+        return ""
+    how = "shown to the model as this summary" if turn.summary else "not shown to the model"
+    return f"From here on, the first {turn.skipped} messages were {how}"
+
+
 def when(seconds: float) -> str:
     """A time, in seconds since the epoch; "" for one that no calendar has."""
     try:

@@ -53,6 +53,8 @@ def html(session: Session, path: Sequence[Turn]) -> str:
         parts.append(_folded(Attached("file", "System prompt", session.system)))
     for turn in path:
         parts.append(f'<section class="{turn.role}"><h2>{escape(labels.who(turn))}</h2>')
+        if left_out := labels.left_out(turn):
+            parts.append(_folded(Attached("paste", left_out, turn.summary)))
         parts += map(_folded, turn.attached)
         parts.append(_message(labels.body(turn.text)))
         if ending := labels.ending(turn):

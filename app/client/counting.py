@@ -209,9 +209,11 @@ class Counter:
     def _group(self, group: _Group, messages: Sequence[Message]) -> Flow[list[int]]:
         """Tokens of each message of a group."""
         mine = messages[group.first : group.last]
-        asked_again = any(each.role == "user" for each in messages[group.last :])
         words = group.own
-        key = (words, tuple((each.role, each.content) for each in mine), asked_again, group.first == 0)
+        # some templates show less of an answer once another question follows
+        answers = any(each.role == "assistant" for each in mine)
+        old = answers and any(each.role == "user" for each in messages[group.last :])
+        key = (words, tuple((each.role, each.content) for each in mine), old, group.first == 0)
         known = self._counts.get(key)
         if known is not None:
             return known

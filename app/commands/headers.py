@@ -11,16 +11,20 @@ from paceline.text import strip_controls
 
 LONGEST_TEXT: Final = 200  # characters of a text from the file that are shown
 
-# Texts of the markers in vocabularies, as llama.cpp looks for them (llama-vocab.cpp, "find FIM_PRE token" and so on).
+# Texts of the markers in vocabularies, as llama.cpp looks for them (llama-vocab.cpp, "find FIM_PRE token" and so on),
+# and those that engine.vocabulary knows besides.
 FIM_TEXTS: Final[Mapping[str, Sequence[str]]] = {
     "prefix": (
         "<|fim_prefix|>", "<fim-prefix>", "<fim_prefix>", "<｜fim▁begin｜>", "<PRE>", "▁<PRE>", "<|code_prefix|>",  # noqa: RUF001
+        "<[fim-prefix]>", "[PREFIX]",
     ),
     "suffix": (
         "<|fim_suffix|>", "<fim-suffix>", "<fim_suffix>", "<｜fim▁hole｜>", "<SUF>", "▁<SUF>", "<|code_suffix|>",  # noqa: RUF001
+        "<[fim-suffix]>", "[SUFFIX]",
     ),
     "middle": (
         "<|fim_middle|>", "<fim-middle>", "<fim_middle>", "<｜fim▁end｜>", "<MID>", "▁<MID>", "<|code_middle|>",  # noqa: RUF001
+        "<[fim-middle]>", "[MIDDLE]",
     ),
 }  # fmt: skip
 

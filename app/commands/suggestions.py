@@ -10,7 +10,7 @@ from paceline.lsp.figures_store import Key
 from paceline.lsp.retention import AFTER
 
 SOURCES = ("cache", "prefetch", "flight", "engine")
-HEADERS = ("language", "shown", "accepted", "whole", "line", "word", "characters", "kept 30 s", "kept 5 min")
+HEADERS = ("language", "shown", "accepted", "rejected", "whole", "line", "word", "characters", "kept 30 s", "kept 5 min")
 
 
 @dataclass
@@ -77,9 +77,10 @@ def lines(found: Summary) -> Iterator[str]:
 
 def _row(name: str, counts: Counter[str]) -> list[str]:
     accepted = f"{counts['accepted']:,} ({_percent(counts['accepted'], counts['shown'])})"
+    rejected = max(0, counts["rejected"])
     acts = [f"{counts[how]:,}" for how in ("whole", "line", "word")]
     kept = [_percent(counts[f"kept {seconds}"], counts[f"after {seconds}"]) for seconds in AFTER]
-    return [name, f"{counts['shown']:,}", accepted, *acts, f"{counts['characters']:,}", *kept]
+    return [name, f"{counts['shown']:,}", accepted, f"{rejected:,}", *acts, f"{counts['characters']:,}", *kept]
 
 
 def _facts(counts: Counter[str]) -> dict[str, Any]:

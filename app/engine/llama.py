@@ -16,7 +16,7 @@ from paceline.engine.backend import Capabilities, DecodeAborted, Hidden, Logits,
 from paceline.engine.llama_batch import LlamaBatch, output_rows
 from paceline.engine.readers import Readers
 from paceline.engine.tree import branches
-from paceline.engine.vocabulary import FimTokens, Vocabulary
+from paceline.engine.vocabulary import FimTokens, Vocabulary, suffix_first
 from paceline.errors import EngineError, ModelError, ResourceError
 from paceline.plan import Device, LoadOptions
 
@@ -412,14 +412,18 @@ def _read_vocabulary(model: object, readers: Readers) -> Vocabulary:
     prefix, suffix, middle, pad, repository, separator = (
         known(getattr(llama, f"llama_vocab_fim_{name}")(vocab)) for name in ("pre", "suf", "mid", "pad", "rep", "sep")
     )
-    fim = None
+
+    def text(token: int) -> str:
+        return str(llama.llama_vocab_get_text(vocab, token).decode(errors="replace"))
+
+    fim = suffix_first({text(token): token for token in control})  # which llama.cpp does not know
     if prefix is not None and suffix is not None and middle is not None:
         fim = FimTokens(prefix, suffix, middle, pad, repository, separator)
     return Vocabulary(
         n_tokens=n_tokens,
         encoder=encode,
         read_piece=piece,
-        read_text=lambda token: llama.llama_vocab_get_text(vocab, token).decode(errors="replace"),
+        read_text=text,
         end_of_generation=frozenset(t for t in ids if llama.llama_vocab_is_eog(vocab, t))
         | (fim.markers if fim is not None else frozenset()),
         control=control,

@@ -1,28 +1,44 @@
 """A model's tokens: text to ids and back, and which ids mean something special."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
+# Texts of the markers (suffix, prefix, middle; "" for none) of models that read the suffix first: Seed-Coder
+# (huggingface.co/ByteDance-Seed/Seed-Coder-8B-Base) and Codestral (mistral-common, `encode_fim`).
+_SUFFIX_FIRST = (("<[fim-suffix]>", "<[fim-prefix]>", "<[fim-middle]>"), ("[SUFFIX]", "[PREFIX]", ""))
+
 
 @dataclass(frozen=True)
 class FimTokens:
-    """Ids of the fill-in-the-middle markers; the last three are None where the model has none."""
+    """Ids of the fill-in-the-middle markers; None where the model has none.
+
+    suffix_first: the model was trained with the suffix in front: it goes on where the prefix ends, or behind `middle`.
+    """
 
     prefix: int
     suffix: int
-    middle: int
+    middle: int | None
     pad: int | None = None
     repository: int | None = None
     separator: int | None = None
+    suffix_first: bool = False
 
     @property
     def markers(self) -> frozenset[int]:
         """All of them. No answer goes on behind one, and none of them is text."""
         every = (self.prefix, self.suffix, self.middle, self.pad, self.repository, self.separator)
         return frozenset(token for token in every if token is not None)
+
+
+def suffix_first(control: Mapping[str, int]) -> FimTokens | None:
+    """The markers of a model that reads the suffix first, among its control tokens by their texts; None for others."""
+    for suffix, prefix, middle in _SUFFIX_FIRST:
+        if suffix in control and prefix in control and (not middle or middle in control):
+            return FimTokens(control[prefix], control[suffix], control.get(middle), suffix_first=True)
+    return None
 
 
 class Encoder(Protocol):

@@ -4,6 +4,10 @@
 
 While the person types only the end of this changes, so nearly all of it stays in the cache. The last word typed is
 left out of the tokens: its bytes are `forced` on the answer, which may spell them with any tokens (see healing).
+
+Models that were trained with the suffix in front get it there. What is typed stands at the end of that in any case:
+
+    <suffix> text after the cursor <prefix> text before the cursor <middle>, where the model has that, …
 """
 
 from collections.abc import Callable, Sequence
@@ -13,7 +17,7 @@ from paceline.errors import ModelError
 from paceline.prompts.context import Attachment
 from paceline.prompts.cut import cut_head, cut_tail
 from paceline.prompts.lines import find_position, is_word, last_line_start, line_ending, normalise
-from paceline.prompts.repository import UNNAMED, Repository, shown_before
+from paceline.prompts.repository import UNNAMED, Repository, shown_before, text_before
 from paceline.prompts.tokenizer import FimMarkers, Tokenizer
 from paceline.text import replace_surrogates
 
@@ -93,12 +97,19 @@ def build_between(
     middle = normalise(before[at:])
     heal = heal_point(middle)
     front = tokenizer.encode("", bos=True)
-    if front[-1:] == [fim.prefix]:
+    if front[-1:] in ([fim.prefix], [fim.suffix]):
         front = front[:-1]
-    shown = shown_before(others, place, fim, encode, budget.prefix_tokens)
-    tokens = [*front, *shown, fim.prefix, *encode(before[head:at]), fim.suffix, *encode(after[:tail]), fim.middle]
+    ending = [] if fim.middle is None else [fim.middle]
+    if fim.suffix_first:
+        shown = text_before(others, place, encode, budget.prefix_tokens)
+        prefix = encode(shown + before[head:at] + middle[:heal])
+        tokens = [*front, fim.suffix, *encode(after[:tail]), fim.prefix, *prefix, *ending]
+    else:
+        files = shown_before(others, place, fim, encode, budget.prefix_tokens)
+        shown_first = [*front, *files, fim.prefix, *encode(before[head:at])]
+        tokens = [*shown_first, fim.suffix, *encode(after[:tail]), *ending, *encode(middle[:heal])]
     return FimPrompt(
-        tokens=tokens + encode(middle[:heal]),
+        tokens=tokens,
         forced=middle[heal:].encode("utf-8"),
         typed=before[start:],
         before=before[-NEARBY:],

@@ -58,6 +58,23 @@ def shown_before(
     return shown
 
 
+def text_before(
+    others: Sequence[Attachment], place: Repository, encode: Callable[[str], list[int]], budget: int
+) -> str:
+    """The same as text, for models that have the document's text at the end of the prompt; "" where there is none.
+
+    Names stand as Codestral's users write them (github.com/continuedev/continue, AutocompleteTemplate.ts).
+    """
+    shown, left = "", budget
+    for other in reversed(others):
+        block = f"+++++ {_name(other.name)}\n{replace_surrogates(other.text)}\n\n"
+        left -= len(encode(block))
+        if left < 0:
+            break
+        shown = block + shown
+    return f"{shown}+++++ {_name(place.path)}\n" if shown else ""
+
+
 def _name(name: str) -> str:
     """On one line."""
     return " ".join(replace_surrogates(name)[:MAX_NAME].split())

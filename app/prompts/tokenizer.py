@@ -18,8 +18,13 @@ class FimMarkers(Protocol):
         ...
 
     @property
-    def middle(self) -> int:
-        """Before the text that is wanted."""
+    def middle(self) -> int | None:
+        """Before the text that is wanted; None where that goes on behind the prefix."""
+        ...
+
+    @property
+    def suffix_first(self) -> bool:
+        """Whether the text that follows is shown before the one that precedes."""
         ...
 
     @property

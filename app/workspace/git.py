@@ -27,7 +27,8 @@ _ENVIRONMENT = {
     "GIT_NO_LAZY_FETCH": "1",
     "LC_ALL": "C",
 }
-_STARTS_PROGRAMS = re.compile(r"^\s*\[\s*(filter|include|includeif)\b|worktreeConfig", re.IGNORECASE | re.MULTILINE)
+# sections may share a line; what only looks like one costs no more than the diff. Git before 2.45 fetches what is lazy
+_STARTS_PROGRAMS = re.compile(r"\[\s*(filter|include|includeif)\b|worktreeConfig|partialClone|promisor", re.IGNORECASE)
 _URL = re.compile(r"^\s*url\s*=\s*(\S+)\s*$", re.MULTILINE | re.IGNORECASE)
 _ORIGIN = re.compile(r'^\s*\[remote "origin"\]([^\[]*)', re.MULTILINE | re.IGNORECASE)
 _FILE = re.compile(r"^diff --git .*$", re.MULTILINE)

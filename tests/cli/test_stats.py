@@ -33,15 +33,15 @@ def test_before_anything_was_shown_there_is_nothing(home):
 
 
 def test_a_person_sees_a_row_for_each_language_and_one_for_all(home):
-    put(shown=200, accepted=50, whole=40, line=5, word=10, characters=2000)
+    put(shown=200, accepted=50, rejected=30, whole=40, line=5, word=10, characters=2000)
     put(language="rust", shown=10, accepted=1, whole=1)
     lines = home.run("stats").out.splitlines()
-    assert lines[1].split() == ["language", "shown", "accepted", "whole", "line", "word", "characters", "kept", "30",
+    assert lines[1].split() == ["language", "shown", "accepted", "rejected", "whole", "line", "word", "characters", "kept", "30",
                                 "s", "kept", "5", "min"]  # fmt: skip
-    assert [line.split()[:5] for line in lines[2:5]] == [
-        ["python", "200", "50", "(25", "%)"],
-        ["rust", "10", "1", "(10", "%)"],
-        ["all", "210", "51", "(24", "%)"],
+    assert [line.split()[:6] for line in lines[2:5]] == [
+        ["python", "200", "50", "(25", "%)", "30"],
+        ["rust", "10", "1", "(10", "%)", "0"],
+        ["all", "210", "51", "(24", "%)", "30"],
     ]
 
 

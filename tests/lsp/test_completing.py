@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -374,6 +375,64 @@ def test_secrets_around_the_cursor_are_not_sent_and_lengths_stay():
         (asked,) = typist.infiller.completions
         assert key not in asked.prefix + asked.suffix
         assert len(asked.prefix) == len(typist.text)
+
+    run(scenario)
+
+
+class Alternating(ScriptedInfiller):
+    """Answers with one model and another by turns, as an engine does that has two of them."""
+
+    async def complete(self, prefix, suffix, options, notice):
+        done = await super().complete(prefix, suffix, options, notice)
+        return replace(done, model=f"model {len(self.asked) % 2}")
+
+
+def test_models_that_take_turns_know_what_each_other_said():
+    async def scenario() -> None:
+        typist = Typist(Alternating(continuing("value = compute(a, b)")))
+        for text in ("v", "value ="):
+            typist.text = ""
+            typist.type(text)
+            await typist.ask()
+        typist.text = ""
+        typist.type("val")
+        await typist.ask()
+        asked = len(typist.infiller.completions)
+        for text in ("value", "value = c", "valu"):
+            typist.text = ""
+            typist.type(text)
+            assert (await typist.ask()).source == "cache"
+        assert len(typist.infiller.completions) == asked
+
+    run(scenario)
+
+
+def test_an_answer_is_used_though_another_model_has_answered_meanwhile():
+    async def scenario() -> None:
+        infiller = ScriptedInfiller(model="large")
+        typist = Typist(infiller)
+        request = await typist.begins()
+        infiller.gate.set()
+        typist.completer.engine._heard_of("small")
+        while not request.done():
+            await asyncio.sleep(0)
+            typist.completer.engine._heard_of("small")  # as prefetched completions do
+        assert (await request).text == "1"
+        assert len(infiller.completions) <= 2
+
+    run(scenario)
+
+
+def test_what_a_model_said_that_another_has_replaced_is_forgotten():
+    async def scenario() -> None:
+        typist = Typist(ScriptedInfiller(model="old"))
+        typist.type("x = ")
+        await typist.ask()
+        typist.infiller.model = "new"
+        typist.type("y + ")
+        await typist.ask()
+        typist.text = "x = "
+        assert (await typist.ask()).source == "engine"
 
     run(scenario)
 

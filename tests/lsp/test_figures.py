@@ -105,6 +105,102 @@ def test_a_suggestion_that_is_sent_away_was_rejected_and_comes_back_as_another_o
     assert counted(store, act) == {"shown": 2, "rejected": 1, "ignored": 1}
 
 
+def test_typing_something_else_in_its_place_sends_a_suggestion_away(store):
+    def act(desk):
+        desk.show(1, at=desk.end)
+        desk.type(desk.end, "ret")
+        desk.type(desk.end, "x")
+        desk.type(desk.end, "y")
+
+    assert counted(store, act) == {"shown": 1, "rejected": 1}
+
+
+def test_deleting_what_stands_before_it_sends_a_suggestion_away(store):
+    def act(desk):
+        desk.show(1, at=desk.end)
+        desk.type(desk.end - 2, "", removed=2)
+
+    assert counted(store, act) == {"shown": 1, "rejected": 1}
+
+
+@pytest.mark.parametrize("pieces", [[TEXT], list(TEXT), ["ret", "urn a"]])
+def test_typing_what_it_says_does_not(store, pieces):
+    def act(desk):
+        desk.show(1, at=desk.end)
+        for piece in pieces:
+            desk.type(desk.end, piece)
+
+    assert counted(store, act) == {"shown": 1, "ignored": 1}
+
+
+def test_a_pair_of_brackets_that_an_editor_makes_of_one_does_not(store):
+    def act(desk):
+        desk.show(1, "f(a, b)", at=desk.end)
+        at = desk.end
+        desk.type(at, "f()")
+        desk.type(at + 2, "a, ")
+
+    assert counted(store, act) == {"shown": 1, "ignored": 1}
+
+
+def test_closing_marks_that_an_editor_puts_behind_do_not(store):
+    def act(desk):
+        desk.show(1, "f(a, b)", at=desk.end)
+        at = desk.end
+        desk.type(at, "f")
+        desk.type(at + 1, "(")
+        desk.type(at + 2, ")")
+        desk.type(at + 2, "a")
+
+    assert counted(store, act) == {"shown": 1, "ignored": 1}
+
+
+def test_changes_elsewhere_do_not_and_move_its_place(store):
+    def act(desk):
+        at = desk.end - 4
+        desk.show(1, at=at)
+        desk.type(desk.end, "# below")
+        desk.type(0, "import os\n")
+        desk.type(at + len("import os\n"), "ret")
+
+    assert counted(store, act) == {"shown": 1, "ignored": 1}
+
+
+def test_a_popups_choice_that_is_taken_in_its_place_does_not(store):
+    def act(desk):
+        desk.show(1, at=desk.end)
+        desk.type(desk.end - 3, "path", removed=3)
+
+    assert counted(store, act) == {"shown": 1, "ignored": 1}
+
+
+def test_what_one_of_several_says_sends_none_of_them_away(store):
+    def act(desk):
+        desk.show(1, "abc", at=desk.end)
+        desk.show(2, "xyz", at=desk.end, more=True)
+        desk.type(desk.end, "x")
+
+    assert counted(store, act) == {"shown": 1, "ignored": 1}
+
+
+def test_what_was_accepted_is_not_sent_away_by_what_is_typed_next(store):
+    def act(desk):
+        desk.show(1, at=desk.end)
+        desk.type(desk.end, TEXT)
+        desk.figures.accepted(1, desk.end - len(TEXT))
+        desk.type(desk.end, "x")
+
+    assert counted(store, act)["rejected"] == 0
+
+
+def test_of_what_nobody_knows_the_place_of_nothing_is_concluded(store):
+    def act(desk):
+        desk.show(1)
+        desk.type(desk.end, "x")
+
+    assert counted(store, act) == {"shown": 1, "ignored": 1}
+
+
 def test_typing_along_is_one_suggestion_however_often_the_rest_is_shown(store):
     def act(desk):
         for at in range(5):

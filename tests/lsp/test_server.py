@@ -4,6 +4,7 @@ import asyncio
 import socket
 import subprocess
 import sys
+from concurrent.futures import Future
 from random import Random
 
 import psutil
@@ -311,6 +312,19 @@ def test_commands_with_any_arguments_are_answered_or_ignored_and_raise_nothing(d
                     editor.send("workspace/executeCommand", raw, id=f"{name} {arguments}")
             assert editor.shown == []
             assert await page.ask()
+
+    run(scenario)
+
+
+def test_a_request_that_is_against_the_protocol_is_answered_with_an_error(daemon: RealDaemon):
+    async def scenario() -> None:
+        async with lsp_editor(daemon.environment) as editor:
+            answer: Future[object] = Future()
+            editor.client.protocol._request_futures["mine"] = answer
+            editor.send("workspace/executeCommand", {"command": "paceline.status", "arguments": 3}, id="mine")
+            with pytest.raises(JsonRpcException, match="Invalid Params"):
+                await asyncio.wrap_future(answer)
+            assert editor.shown == []
 
     run(scenario)
 

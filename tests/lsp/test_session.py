@@ -148,6 +148,61 @@ def test_what_was_accepted_is_counted(run, tmp_path):
     run(scenario)
 
 
+def test_what_an_editor_does_not_show_does_not_count_once_it_says_what_it_shows(run, tmp_path):
+    async def scenario() -> None:
+        desk = Desk(tmp_path)
+        (first,) = await desk.session.suggest(place("a = "))
+        desk.session.seen(first.number)
+        (second,) = await desk.session.suggest(place("b = "))
+        await desk.session.suggest(place("c = "))
+        desk.session.seen(second.number)
+        desk.session.seen(second.number)
+        desk.session.seen(12345)
+        await desk.session.close()
+        assert desk.counted("shown") == 2
+
+    run(scenario)
+
+
+def test_what_is_accepted_was_shown(run, tmp_path):
+    async def scenario() -> None:
+        desk = Desk(tmp_path)
+        desk.session.seen(0)
+        (first,) = await desk.session.suggest(place("a = "))
+        desk.session.accepted(first.number)
+        await desk.session.close()
+        assert (desk.counted("shown"), desk.counted("accepted")) == (1, 1)
+
+    run(scenario)
+
+
+def test_of_several_at_a_place_any_may_be_shown_and_they_count_as_one(run, tmp_path):
+    async def scenario() -> None:
+        desk = Desk(tmp_path, ScriptedInfiller(lambda prefix, suffix, options: str(options.seed or 0)))
+        desk.session.seen(0)
+        await desk.session.suggest(place("a = "))
+        for one in (await desk.session.suggest(place("b = "), asked=True))[1:]:
+            desk.session.seen(one.number)
+        await desk.session.close()
+        assert desk.counted("shown") == 1
+
+    run(scenario)
+
+
+def test_typing_something_else_sends_a_suggestion_away(run, tmp_path):
+    async def scenario() -> None:
+        desk = Desk(tmp_path)
+        before = "x = "
+        await desk.session.suggest(place(before))
+        desk.session.changed(URI, before + "y" + REST, 4, 4, "y", lambda: place(before + "y"))
+        await desk.session.suggest(place("os.path + "), chosen=True)
+        desk.session.changed(URI, "os.p + z" + REST, 10, 10, "z", lambda: place("os.p + z"))
+        await desk.session.close()
+        assert desk.counted("rejected") == 1
+
+    run(scenario)
+
+
 def test_only_so_many_suggestions_are_remembered(run, tmp_path):
     async def scenario() -> None:
         desk = Desk(tmp_path)

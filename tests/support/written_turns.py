@@ -47,6 +47,8 @@ TURNS = st.builds(
     timings=st.dictionaries(TEXTS, JSON, max_size=3),
     runs=RUNS.map(tuple),
     error=TEXTS,
+    skipped=st.integers(0, 3),
+    summary=TEXTS,
 )
 
 

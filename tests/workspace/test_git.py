@@ -72,6 +72,40 @@ def test_nothing_that_a_repository_configures_is_run(repository, tmp_path):
     assert not (tmp_path / "ran").exists()
 
 
+@pytest.mark.parametrize(
+    "config",
+    [
+        '[filter "x"]\n\tclean = touch RAN\n',
+        '[core][filter "x"]\n\tclean = touch RAN; cat\n',
+        '[core]\n\tbare = false\n[user] [filter "x"]\n\tclean = touch RAN; cat\n',
+    ],
+)
+def test_filters_are_found_wherever_they_stand(repository, tmp_path, config):
+    (repository / ".gitattributes").write_text("* filter=x\n")
+    (repository / "a.py").write_text("one = 2\n")
+    with (repository / ".git" / "config").open("a") as file:
+        file.write(config.replace("RAN", str(tmp_path / "ran")))
+    git.changes(str(repository))
+    assert not (tmp_path / "ran").exists()
+    subprocess.run(["git", "diff"], cwd=repository, capture_output=True, check=False)
+    assert (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("url", ["ssh://h/x", "/nonexistent"])
+def test_what_a_partial_clone_lacks_is_not_fetched(repository, tmp_path, url):
+    oid = subprocess.check_output(["git", "rev-parse", "HEAD:a.py"], cwd=repository, text=True).strip()
+    (repository / ".git" / "objects" / oid[:2] / oid[2:]).unlink()
+    (repository / "a.py").write_text("one = 2\n")
+    with (repository / ".git" / "config").open("a") as file:
+        file.write(
+            "[core]\n\trepositoryformatversion = 1\n\tsshCommand = touch RAN;false\n"
+            '[extensions]\n\tpartialClone = origin\n[remote "origin"]\n'
+            f"\turl = {url}\n\tpromisor = true\n\tuploadpack = touch RAN;false\n".replace("RAN", str(tmp_path / "ran"))
+        )
+    git.changes(str(repository))
+    assert not (tmp_path / "ran").exists()
+
+
 def test_asking_writes_nothing(repository):
     index = repository / ".git" / "index"
     before = index.stat().st_mtime_ns, sorted((repository / ".git").iterdir())

@@ -21,9 +21,9 @@ SMALLEST = 64  # tokens of an attachment that is still of use
 MARGIN = 0.92  # of an attachment's tokens are aimed at when it is trimmed: its parts are not equally dense
 _STANDS_FOR = "Summary of this conversation so far, in place of its first messages:"
 _REQUEST = (
-    "Summarise our conversation up to here, so that it can go on from the summary alone. Keep what was decided and why, "
-    "names of files, functions and errors, code that is still needed, and open questions. Leave out pleasantries and "
-    "what was given up. Answer with the summary only, in at most 250 words."
+    "Summarise our conversation up to here, so that it can go on from the summary alone. Keep what was decided and "
+    "why, names of files, functions and errors, code that is still needed, and open questions. Leave out pleasantries "
+    "and what was given up. Answer with the summary only, in at most 250 words."
 )
 
 
@@ -137,7 +137,7 @@ def fit(measured: Sizes, draft: Draft) -> tuple[Choice, ...]:
     """What can be done, the gentlest first; nothing where it fits. One choice alone need not be enough."""
     if measured.fits:
         return ()
-    return tuple([*_trims(measured), *_turns(measured, draft), *_drops(measured)])
+    return (*_trims(measured), *_turns(measured, draft), *_drops(measured))
 
 
 def apply(draft: Draft, choice: Choice) -> Draft:
@@ -203,7 +203,7 @@ async def _attachments(draft: Draft, count: Count, whole: Counted) -> tuple[Part
     if not draft.attached:
         return ()
     if whole.estimated:
-        return tuple(Part(each.name, (await _one(each, count))) for each in draft.attached)
+        return tuple([Part(each.name, await _one(each, count)) for each in draft.attached])
     totals = [
         (await count(messages(replace(draft, question="", attached=draft.attached[:number])))).total
         for number in range(len(draft.attached) + 1)

@@ -265,7 +265,7 @@ def counterparts(source: Vocabulary, other: Vocabulary) -> Mapping[int, int]:
     texts = {other.read_text(token): token for token in other.control}
     found = dict.fromkeys(source.end_of_generation & source.control, other.eos)
     ours, theirs = source.fim(), other.fim()
-    if ours is not None and theirs is not None:
+    if ours is not None and theirs is not None and ours.suffix_first == theirs.suffix_first:
         for name in ("prefix", "suffix", "middle", "pad", "repository", "separator"):
             token = getattr(ours, name)
             if token is not None:

@@ -8,10 +8,11 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widget import Widget
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
 from paceline.errors import PacelineError
 from paceline.text import strip_controls
+from paceline.tui.widgets.keys import KeyLine
 
 Result = TypeVar("Result")
 MARK = "bold underline"  # also where there are no colours
@@ -71,7 +72,7 @@ class Dialog(ModalScreen[Result]):
             with Vertical(id="bottom"):
                 yield from self.below()
                 yield Line(id="trouble")
-                yield Footer(show_command_palette=False, compact=True)
+                yield KeyLine()
 
     def body(self) -> ComposeResult:
         """What stands between title and keys."""

@@ -78,14 +78,17 @@ class Finder(OptionList, can_focus=False):
             self.post_message(self.Closed())
         elif key in ("tab", "enter"):
             self._pick(tab=key == "tab")
-        elif key == "up":
-            self.action_cursor_up()
-        elif key == "down":
-            self.action_cursor_down()
-        elif key == "pageup":
-            self.action_page_up()
         else:
-            self.action_page_down()
+            step = {"up": -1, "down": 1, "pageup": -self._page, "pagedown": self._page}[key]
+            self._move(step, wrap=key in ("up", "down"))
+
+    @property
+    def _page(self) -> int:
+        return max(1, self.size.height - 1)
+
+    def _move(self, step: int, *, wrap: bool) -> None:
+        count, at = len(self._choices), (self.highlighted or 0) + step
+        self.highlighted = at % count if wrap else min(max(at, 0), count - 1)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """A click."""

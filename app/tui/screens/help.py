@@ -4,18 +4,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from rich.cells import cell_len
+from rich.table import Table
+from rich.text import Text
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
-from textual.content import Content
 from textual.keys import format_key
 from textual.screen import Screen
+from textual.widgets import Static
 
 from paceline.chat.slash import COMMANDS, SlashCommand
 from paceline.tui.screens.dialog import Dialog, Line, one_line
 
 GAP = 2  # columns between the two
+WIDEST = 24  # columns of the first
 
 
 @dataclass(frozen=True)
@@ -67,11 +69,11 @@ class HelpScreen(Dialog[None]):
         with VerticalScroll(id="tables"):
             if not self._only:
                 yield Line("Keys", classes="title")
-                yield Line(_table([(", ".join(each.keys), each.does) for each in self._keys]))
+                yield Static(_table([(", ".join(each.keys), each.does) for each in self._keys]))
                 yield Line("In the prompt", classes="title")
-                yield Line(_table(PROMPT))
+                yield Static(_table(PROMPT))
             yield Line("Commands", classes="title")
-            yield Line(_table([(each.usage, _with_aliases(each)) for each in self._commands]))
+            yield Static(_table([(each.usage, _with_aliases(each)) for each in self._commands]))
 
     def action_scroll_tables(self, step: int) -> None:
         """A line."""
@@ -91,12 +93,11 @@ def _with_aliases(command: SlashCommand) -> str:
     return f"{command.help} (also {also})" if also else command.help
 
 
-def _table(rows: Sequence[tuple[str, str]]) -> Content:
-    """Two columns; where the first one is longer than usual, the second one begins below."""
-    widths = [cell_len(first) for first, _ in rows]
-    width = min(max(widths, default=0), 26)
-    lines = []
-    for (first, second), length in zip(rows, widths, strict=True):
-        gap = " " * (width - length + GAP) if length <= width else "\n" + " " * (width + GAP)
-        lines.append(Content.assemble((one_line(first).plain, "bold"), gap, one_line(second)))
-    return Content("\n").join(lines)
+def _table(rows: Sequence[tuple[str, str]]) -> Table:
+    """Two columns, as wide as their screen."""
+    table = Table.grid(padding=(0, GAP, 0, 0))
+    table.add_column(max_width=WIDEST)
+    table.add_column(ratio=1)
+    for first, second in rows:
+        table.add_row(Text(one_line(first).plain, "bold"), Text(one_line(second).plain))
+    return table

@@ -29,14 +29,14 @@ class ReviewScreen(Dialog[tuple[Accepted, ...] | None]):
     AUTO_FOCUS = "DiffView"
     HEADING = "Review"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("space", "toggle", "Hunk", id="review.hunk"),
-        Binding("a", "take(True)", "All", id="review.all"),
-        Binding("n", "take(False)", "None", id="review.none"),
+        Binding("space", "toggle_hunk", "Hunk", id="review.hunk"),
         Binding("enter", "apply", "Apply", id="review.apply", priority=True),
         Binding("escape,q", "leave", "Cancel", id="review.cancel"),
+        Binding("a", "take(True)", "All", id="review.all"),
+        Binding("n", "take(False)", "None", id="review.none"),
         Binding("j,right_square_bracket", "hunk(1)", "Next", id="review.next_hunk"),
         Binding("k,left_square_bracket", "hunk(-1)", "Previous", show=False, id="review.previous_hunk"),
-        Binding("tab", "file(1)", "File", show=False, id="review.next_file", priority=True),
+        Binding("tab", "file(1)", "File", id="review.next_file", priority=True),
         Binding("shift+tab", "file(-1)", "Previous file", show=False, id="review.previous_file", priority=True),
         Binding("s", "split", "Split", id="review.split"),
     ]
@@ -68,7 +68,7 @@ class ReviewScreen(Dialog[tuple[Accepted, ...] | None]):
     def _arrange(self, event: Resize) -> None:
         self._lay_out(event.size.width)
 
-    def action_toggle(self) -> None:
+    def action_toggle_hunk(self) -> None:
         """Accept the hunk the cursor is on, or no longer."""
         hunk = self.query_one(DiffView).hunk
         if hunk is not None:
@@ -79,6 +79,10 @@ class ReviewScreen(Dialog[tuple[Accepted, ...] | None]):
     def _clicked(self, event: DiffView.Toggled) -> None:
         self._review.toggle(self._at, event.hunk)
         self._refresh()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Other files are there only with several."""
+        return len(self._review.changes) > 1 if action == "file" else True
 
     def action_take(self, everything: bool) -> None:
         """Accept all of this file, or nothing."""

@@ -237,10 +237,9 @@ def exported(store: Store, session: Session, path: Path) -> str:
 
 
 def _option(summary: Summary, current: bool, now: float) -> Option:
-    """Two lines: title, when and how long; what was found in it, or how it ended."""
+    """Two lines: the title; when and how long, then what was found in it, or how it ended."""
     session = summary.session
-    title = marked(session.title or "(no title)", summary.title_marks)
-    facts = f"  {ago(session.updated, now)}, {many(summary.turns, 'turn')}{', open now' if current else ''}"
+    facts = f"  {'open now, ' if current else ''}{ago(session.updated, now)}, {many(summary.turns, 'turn')}: "
     below = marked(summary.snippet, summary.marks) if summary.snippet else one_line(summary.preview)
-    first = title + Content.styled(facts, "$text-muted")
-    return Option(first + "\n  " + below, id=session.id)
+    title = marked(session.title or "(no title)", summary.title_marks)
+    return Option(Content.assemble(title, "\n", (facts, "$text-muted"), below), id=session.id)

@@ -10,7 +10,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.binding import Binding, BindingType
 from textual.events import Click
-from textual.geometry import Region, Size
+from textual.geometry import Size
 from textual.message import Message
 from textual.reactive import reactive
 from textual.scroll_view import ScrollView
@@ -97,7 +97,7 @@ class DiffView(ScrollView, can_focus=True):
         super().__init__(id=id)
         self._change: Change | None = None
         self._entries: tuple[Entry, ...] = ()
-        self._heads: tuple[int, ...] = ()  # where the line above each hunk stands
+        self._extents: tuple[tuple[int, int], ...] = ()  # the first and the last line of each hunk in this view
         self._digits = 1  # of the largest line number
 
     def show(self, change: Change, chosen: frozenset[int], *, last: bool = False) -> None:
@@ -105,13 +105,13 @@ class DiffView(ScrollView, can_focus=True):
         self._change = change
         self.set_reactive(DiffView.chosen, chosen)
         self._lay_out()
-        self.hunk = (len(self._heads) - 1 if last else 0) if self._heads else None
+        self.hunk = (len(self._extents) - 1 if last else 0) if self._extents else None
         self._reveal()
 
     def go(self, step: int) -> bool:
         """Make another hunk the current one, and bring it into sight. False: there is none in this direction."""
         there = (self.hunk if self.hunk is not None else -1) + step
-        if not 0 <= there < len(self._heads):
+        if not 0 <= there < len(self._extents):
             return False
         self.hunk = there
         self._reveal()
@@ -124,7 +124,7 @@ class DiffView(ScrollView, can_focus=True):
         if change is None:
             return
         self._entries = entries(side_by_side(change) if self.split else unified(change))
-        self._heads = tuple(at for at, entry in enumerate(self._entries) if isinstance(entry, Head))
+        self._extents = extents(self._entries)
         numbers = [number for row in self._rows() for number in (row.old, row.new) if number is not None]
         self._digits = len(str(max(numbers, default=1)))
         longest = max((_width(row) for row in self._rows()), default=0)
@@ -148,7 +148,7 @@ class DiffView(ScrollView, can_focus=True):
     def _reveal(self) -> None:
         """Bring the current hunk into sight, a little below the top."""
         if self.hunk is not None:
-            self.scroll_to(y=max(0, self._heads[self.hunk] - 2), animate=False, force=True)
+            self.scroll_to(y=max(0, self._extents[self.hunk][0] - 2), animate=False, force=True)
 
     def watch_split(self) -> None:
         """The same change, in the other form."""
@@ -167,28 +167,12 @@ class DiffView(ScrollView, can_focus=True):
         """Keys are never about a hunk that is out of sight while another one is in sight."""
         super().watch_scroll_y(old_value, new_value)
         top, height = round(new_value), max(1, self.scrollable_content_region.height)
-        if self.hunk is None or not self._heads:
+        if self.hunk is None or _meets(self._extents[self.hunk], top, height):
             return
-        first, last = self._extent(self.hunk)
-        if last >= top and first < top + height:
-            return
-        seen = [at for at in range(len(self._heads)) if self._in_sight(at, top, height)]
+        above = self._extents[self.hunk][1] < top
+        seen = [at for at, extent in enumerate(self._extents) if _meets(extent, top, height)]
         if seen:
-            self.hunk = seen[0] if last < top else seen[-1]
-
-    def _in_sight(self, hunk: int, top: int, height: int) -> bool:
-        first, last = self._extent(hunk)
-        return last >= top and first < top + height
-
-    def _extent(self, hunk: int) -> tuple[int, int]:
-        """Its first and last line in this view."""
-        first = last = self._heads[hunk]
-        while last + 1 < len(self._entries):
-            entry = self._entries[last + 1]
-            if isinstance(entry, Head) or entry.hunk != hunk:
-                break
-            last += 1
-        return first, last
+            self.hunk = seen[0] if above else seen[-1]
 
     def on_click(self, event: Click) -> None:
         """A click on the line above a hunk accepts it, or no longer; one elsewhere makes its hunk the current one."""
@@ -221,7 +205,7 @@ class DiffView(ScrollView, can_focus=True):
     def _head(self, hunk: int, width: int) -> Strip:
         box = "[x]" if hunk in self.chosen else "[ ]"
         cursor = ">" if hunk == self.hunk else " "
-        text = f"{cursor}{box} hunk {hunk + 1} of {len(self._heads)}"
+        text = f"{cursor}{box} hunk {hunk + 1} of {len(self._extents)}"
         style = self._style("cursor" if hunk == self.hunk else "head")
         return Strip([Segment(set_cell_size(text, width), style)], width)
 
@@ -248,10 +232,23 @@ class DiffView(ScrollView, can_focus=True):
     def _style(self, name: str) -> Style:
         return self.get_component_rich_style(f"diff--{name}")
 
-    def region_of(self, hunk: int) -> Region:
-        """Where a hunk stands, in lines of the whole view."""
-        first, last = self._extent(hunk)
-        return Region(0, first, self.virtual_size.width, last - first + 1)
+
+def extents(found: Sequence[Entry]) -> tuple[tuple[int, int], ...]:
+    """The first and the last line of each hunk, the line above it included."""
+    starts: list[int] = []
+    ends: list[int] = []
+    for at, entry in enumerate(found):
+        if isinstance(entry, Head):
+            starts.append(at)
+            ends.append(at)
+        elif entry.hunk is not None:
+            ends[-1] = at
+    return tuple(zip(starts, ends, strict=True))
+
+
+def _meets(extent: tuple[int, int], top: int, height: int) -> bool:
+    """Whether any of these lines is among the `height` ones from `top` on."""
+    return extent[1] >= top and extent[0] < top + height
 
 
 def _width(row: Row) -> int:

@@ -1,0 +1,88 @@
+"""The keys of a screen in one line: as the keymap has them now, the most important first."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.cells import cell_len
+from textual.binding import Binding
+from textual.content import Content
+from textual.events import Click, Resize
+from textual.screen import Screen
+from textual.widgets import Static
+
+GAP = "  "
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One key in the line, from column `start` up to `end`."""
+
+    key: str
+    start: int
+    end: int
+
+
+class KeyLine(Static):
+    """Shows the keys of its screen's own bindings, in their order; those of widgets and of the app are left out."""
+
+    DEFAULT_CSS = Path(__file__).with_suffix(".tcss").read_text("utf-8")
+
+    def __init__(self) -> None:
+        super().__init__(markup=False)
+        self._shown: tuple[Shown, ...] = ()
+
+    def on_mount(self) -> None:
+        """Follow what can be done."""
+        self.screen.bindings_updated_signal.subscribe(self, self._changed)
+
+    def on_resize(self, event: Resize) -> None:
+        """What does not fit is left out."""
+        self._draw(event.size.width)
+
+    def on_click(self, event: Click) -> None:
+        """A click is the key."""
+        for shown in self._shown:
+            if shown.start <= event.x < shown.end:
+                self.app.simulate_key(shown.key)
+
+    def _changed(self, screen: Screen[Any]) -> None:
+        if self.is_attached and screen is self.screen:
+            self._draw(self.size.width)
+
+    def _draw(self, width: int) -> None:
+        found: list[Shown] = []
+        line, column = Content(""), 0
+        for binding in own_bindings(self.screen):
+            key, does = self.app.get_key_display(binding), binding.description
+            start = column + (len(GAP) if found else 0)
+            end = start + cell_len(key) + 1 + cell_len(does)
+            if end > width:
+                break
+            found.append(Shown(binding.key, start, end))
+            line += Content.assemble(GAP if column else "", (key, "bold $accent"), f" {does}")
+            column = end
+        self._shown = tuple(found)
+        self.update(line)
+
+
+def own_bindings(screen: Screen[Any]) -> tuple[Binding, ...]:
+    """What can be done on a screen now, each with the first of its keys."""
+    order = {binding.action: at for at, binding in enumerate(screen.BINDINGS) if isinstance(binding, Binding)}
+    found: dict[str, Binding] = {}
+    for active in screen.active_bindings.values():
+        binding = active.binding
+        if active.node is screen and active.enabled and binding.show and binding.action in order:
+            first = found.setdefault(binding.action, binding)
+            if _place(screen, binding) < _place(screen, first):
+                found[binding.action] = binding
+    return tuple(sorted(found.values(), key=lambda binding: order[binding.action]))
+
+
+def _place(screen: Screen[Any], binding: Binding) -> int:
+    """Where a key stands among those of its action; one of the keymap stands first."""
+    for each in screen.BINDINGS:
+        if isinstance(each, Binding) and each.action == binding.action:
+            keys = each.key.split(",")
+            return keys.index(binding.key) if binding.key in keys else -1
+    return -1

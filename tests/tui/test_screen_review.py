@@ -1,0 +1,174 @@
+"""Changes are seen as they are, accepted hunk by hunk, and only what was accepted comes back."""
+
+import time
+
+import pytest
+from rich.cells import cell_len
+
+from paceline.chat.edits.changes import Change
+from paceline.chat.edits.review import accepted, hunks
+from paceline.tui.screens.review import ReviewScreen
+from paceline.tui.widgets.diff import DiffView, entries, pieces
+from support.screens import showing
+
+BEFORE = "".join(f"line {number}\n" for number in range(60))
+AFTER = BEFORE.replace("line 3\n", "three\n").replace("line 25\n", "").replace("line 50\n", "line 50\nand more\n")
+EDIT = Change("app/edit.py", BEFORE, AFTER, "whole", certain=True)
+OTHER = Change("other.py", "old\n", "new\n", "whole", certain=True)
+DOUBTFUL = Change("odd.py", "a\nb\n", "a\nc\n", "fragment", certain=False, notes=("2 of 3 replacements were found",))
+
+
+def paths(seen):
+    return [each.path for each in seen.result]
+
+
+async def test_enter_writes_what_is_certain():
+    async with showing(ReviewScreen([EDIT, DOUBTFUL])) as seen:
+        await seen.press("enter")
+        assert paths(seen) == ["app/edit.py"]
+        assert seen.result[0].after == AFTER
+
+
+@pytest.mark.parametrize("key", ["escape", "q"])
+async def test_leaving_writes_nothing(key):
+    async with showing(ReviewScreen([EDIT])) as seen:
+        await seen.press(key)
+        assert seen.result is None
+
+
+async def test_a_hunk_that_is_taken_out_stays_out():
+    async with showing(ReviewScreen([EDIT])) as seen:
+        await seen.press("j", "space")
+        assert "[ ] hunk 2 of 3" in seen.text
+        await seen.press("enter")
+        assert seen.result[0].after == accepted(EDIT, {0, 2})
+
+
+async def test_none_and_all_are_for_the_file_in_sight():
+    async with showing(ReviewScreen([EDIT, OTHER])) as seen:
+        await seen.press("n", "tab", "n", "a", "enter")
+        assert paths(seen) == ["other.py"]
+
+
+async def test_with_nothing_accepted_enter_says_so_and_stays():
+    async with showing(ReviewScreen([EDIT])) as seen:
+        await seen.press("n", "enter")
+        assert not seen.gone
+        assert "Nothing is accepted" in seen.text
+
+
+async def test_an_uncertain_change_says_so_in_words_with_its_notes_and_begins_unaccepted():
+    async with showing(ReviewScreen([DOUBTFUL])) as seen:
+        assert "UNCERTAIN" in seen.text
+        assert "2 of 3 replacements were found" in seen.text
+        assert "[ ] hunk 1 of 1" in seen.text
+        await seen.press("space", "enter")
+        assert seen.result[0].after == "a\nc\n"
+
+
+async def test_a_change_that_changes_nothing_says_why():
+    nothing = Change("x.py", "a\n", "a\n", "diff", certain=False, notes=("no line of it was found",))
+    async with showing(ReviewScreen([nothing])) as seen:
+        assert "Nothing of this can be applied" in seen.text
+        assert "no line of it was found" in seen.text
+        await seen.press("a", "space", "enter")
+        assert not seen.gone
+
+
+async def test_the_next_hunk_after_the_last_is_in_the_next_file_and_back():
+    async with showing(ReviewScreen([EDIT, OTHER])) as seen:
+        await seen.press("j", "j", "j")
+        assert "other.py" in seen.lines[0]
+        await seen.press("k")
+        assert "app/edit.py" in seen.lines[0]
+        assert seen.app.screen.query_one(DiffView).hunk == 2
+
+
+async def test_new_and_deleted_files_are_named_as_such():
+    new, gone = Change("n.py", None, "x\n", "whole", True), Change("g.py", "x\n", None, "diff", True)
+    async with showing(ReviewScreen([new, gone])) as seen:
+        assert "new file n.py" in seen.lines[0]
+        await seen.press("tab")
+        assert "DELETES g.py" in seen.lines[0]
+
+
+@pytest.mark.parametrize(("width", "split"), [(40, False), (80, False), (120, True)])
+async def test_sides_stand_beside_each_other_where_there_is_room(width, split):
+    async with showing(ReviewScreen([EDIT]), (width, 20)) as seen:
+        both = [line for line in seen.lines if "- line 3" in line and "+ three" in line]
+        assert bool(both) is split
+        assert any("- line 3" in line for line in seen.lines)
+        await seen.press("s")
+        assert seen.app.screen.query_one(DiffView).split is not split
+
+
+async def test_a_small_terminal_has_room_for_files_and_change():
+    async with showing(ReviewScreen([EDIT, OTHER]), (40, 12)) as seen:
+        assert "[x] app/edit.py" in seen.text
+        assert "- line 3" in seen.text
+        assert "Apply" in seen.text
+
+
+async def test_the_mouse_toggles_a_hunk_and_chooses_a_file():
+    async with showing(ReviewScreen([EDIT, OTHER])) as seen:
+        await seen.click("hunk 1 of 3")
+        assert "[ ] hunk 1 of 3" in seen.text
+        await seen.click("other.py")
+        assert "other.py" in seen.lines[0]
+
+
+async def test_keys_are_about_a_hunk_that_is_in_sight():
+    async with showing(ReviewScreen([EDIT]), (80, 14)) as seen:
+        await seen.press("end")
+        await seen.pilot.pause(0.4)
+        assert ">[x] hunk 3 of 3" in seen.text
+        await seen.press("space", "enter")
+        assert seen.result[0].after == accepted(EDIT, {0, 1})
+
+
+async def test_text_of_files_is_neither_markup_nor_able_to_steer_the_terminal():
+    hostile = Change("a[b]\x1b[2J.py", "x\n", "[red]\x1b[2J\x9b1m\u202e日本\t語[/red]\n", "whole", True, ("note \x1b]0;t\x07[b]",))
+    async with showing(ReviewScreen([hostile])) as seen:
+        assert "[red]日本   語[/red]" in seen.text
+        assert "a[b].py" in seen.lines[0]
+        assert "note [b]" in seen.text
+        assert not {"\x1b", "\x9b", "\u202e"} & set(seen.text)
+
+
+@pytest.mark.parametrize("size", [(40, 12), (80, 24), (121, 30)])
+async def test_every_line_is_as_wide_as_the_terminal_with_wide_characters_and_tabs(size):
+    before = "日本語" * 30 + "\n\tx = '🎉👩‍👩‍👧'\t1\nplain\n"
+    wide = Change("日本.py", before, before.replace("1", "2").replace("plain", "語"), "whole", True)
+    async with showing(ReviewScreen([wide]), size) as seen:
+        for _ in range(3):
+            for strip in seen.app.screen._compositor.render_strips():
+                assert sum(cell_len(segment.text) for segment in strip) == size[0]
+            await seen.press("right", "right", "down")
+
+
+def test_pieces_put_together_are_the_line_and_marks_fall_where_they_should():
+    found = list(pieces("a\tbc\x1b[1md", ((2, 3),)))
+    assert "".join(text for text, _ in found) == "a   bcd"
+    assert [text for text, marked in found if marked] == ["b"]
+
+
+async def test_a_change_of_five_thousand_lines_scrolls_without_lag():
+    before = "".join(f"value_{number} = {number}\n" for number in range(5000))
+    big = Change("big.py", before, before.replace("= ", "= 1 + "), "whole", True)
+    async with showing(ReviewScreen([big]), (120, 40)) as seen:
+        view = seen.app.screen.query_one(DiffView)
+        view.scroll_to(y=4000, animate=False, force=True)
+        await seen.pilot.pause()
+        began = time.process_time()
+        for y in range(30):
+            view.render_line(y)
+        assert time.process_time() - began < 0.5  # it takes some 10 ms; all lines would take seconds
+        assert "value_40" in seen.text or "value_39" in seen.text
+
+
+def test_a_line_stands_above_each_hunk():
+    from paceline.chat.edits.review import side_by_side, unified
+
+    for rows in (unified(EDIT), side_by_side(EDIT)):
+        heads = [entry.hunk for entry in entries(rows) if type(entry).__name__ == "Head"]
+        assert heads == [hunk.index for hunk in hunks(EDIT)]
