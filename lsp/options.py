@@ -102,7 +102,7 @@ def _with(editor: EditorConfig, source: Source, key: str, value: object) -> Edit
 
 
 def _takes_back(pattern: object) -> bool:
-    """Whether a pattern shows again what an earlier one hides. Blanks before it count for nothing, as in Git's rules."""
+    """Whether a pattern shows again what an earlier one hides, with or without blanks before it."""
     return isinstance(pattern, str) and pattern.strip().startswith("!")
 
 

@@ -66,6 +66,17 @@ DEFAULTS = {
         "git_diff": True,
         "prefetch": True,
     },
+    "chat": {
+        "theme": "auto",
+        "mouse": True,
+        "motion": True,
+        "drafts": False,
+        "diff": "auto",
+        "reserve_tokens": 1024,
+        "paste_lines": 30,
+        "command_seconds": 120.0,
+        "keys": {},
+    },
 }
 KEYS = [f"{table}.{key}" for table, keys in DEFAULTS.items() for key in keys]
 

@@ -21,7 +21,9 @@ ABOVE = 3  # lines before a block that may name its file
 _FENCE = re.compile(
     r"(?P<quote>(?: {0,3}>)*)(?P<lead>[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?)(?P<fence>`{3,}|~{3,})(?P<info>.*)"
 )
-_LATE = re.compile(r"(?P<text>(?:[^`]|`[^`]+`)*[^\s])[ \t]*(?P<fence>`{3,})(?P<info>[\w+#.-]*)[ \t]*")  # a fence behind a sentence
+_LATE = re.compile(
+    r"(?P<text>(?:[^`]|`[^`]+`)*[^\s])[ \t]*(?P<fence>`{3,})(?P<info>[\w+#.-]*)[ \t]*"
+)  # a fence behind a sentence
 _QUOTE = re.compile(r" {0,3}> ?")
 _CONFLICT, _CONFLICT_ENDS = re.compile(r"\s*<{5,9}(?!<)"), re.compile(r"\s*>{5,9}(?!>)")
 
@@ -146,10 +148,12 @@ class _Reader:
         return indent <= opening.indent + (0 if opening.language in DIFFS else 3)
 
     def _close_behind_code(self, opening: _Opening) -> int | None:
-        """The first line that has the fence at its end, behind code."""
+        """The first line that has the fence at its end, behind code; Markdown may have such lines of its own."""
+        if opening.holds_markdown:
+            return None
         for at in range(opening.line + 1, len(self.lines)):
             line = self.lines[at].rstrip()
-            if line.endswith(opening.fence) and line.count(opening.fence) == 1:
+            if line.endswith(opening.fence) and line.count(opening.fence) == 1 and not _FENCE.match(line):
                 return at
         return None
 

@@ -44,10 +44,8 @@ class Database:
         power: FULL (lasting) waits until the disk has it; NORMAL leaves that to the system, which takes no time, and
         may lose what was committed within the last seconds before the power went. Neither damages the file.
         """
-        try:
+        with contextlib.suppress(sqlite3.Error):  # the transaction will say what is wrong
             self.connection.execute(f"PRAGMA synchronous = {'FULL' if lasting else 'NORMAL'}")
-        except sqlite3.Error as error:
-            raise self._failure(error, "written") from error
         with self._transaction("BEGIN IMMEDIATE", "written") as connection:
             yield connection
 
@@ -64,6 +62,8 @@ class Database:
             self.connection.execute("COMMIT")
         except (sqlite3.Error, OSError) as error:
             self._undo()
+            if isinstance(error, sqlite3.ProgrammingError) and "thread" in str(error):  # a fault of ours
+                raise
             raise self._failure(error, what) from error
         except BaseException:
             self._undo()
@@ -83,6 +83,8 @@ class Database:
                 with contextlib.suppress(OSError):
                     _doubt(self.path).touch(0o600)
             return ResourceError(message, "start Paceline again: it sets the file aside and begins a new one")
+        if "closed" in said:
+            return ResourceError(message, "start Paceline again")
         if "full" in said or "disk I/O" in said:
             return ResourceError(message, "free some space on the disk; what was kept before is still there")
         if "locked" in said or "busy" in said:

@@ -80,7 +80,7 @@ def file_name(session: Session, suffix: str) -> str:
     """A name for the exported file that every file system takes: words of the title, the id, and the suffix."""
     title = unicodedata.normalize("NFC", one_line(session.title))
     words = _UNSAFE.sub(" ", title.replace("\ufffd", " ")).split()
-    end = f"{session.id}.{suffix.lstrip('.')}"
+    end = f"{_UNSAFE.sub('', session.id).strip('.-') or 'session'}.{suffix.lstrip('.')}"  # an id may be from a file
     room = NAME_BYTES - len(end.encode()) - 1
     stem = "-".join(words).encode()[:room].decode("utf-8", "ignore").strip(".-")
     return f"{stem}-{end}" if stem else end
@@ -131,11 +131,13 @@ def _turn_from(data: dict[str, Any]) -> Turn:
 
 
 def _check(session: Session, turns: Sequence[Turn]) -> None:
-    """Raises ValueError unless the turns are a tree, parents first, in which the session's leaf is."""
+    """Raises ValueError unless the turns are a tree, parents first, with the session's leaf, and leave out what is."""
     known: set[int | None] = {None}
     for turn in turns:
         if turn.id in known or turn.parent not in known:
             raise ValueError(f"turn {turn.id} does not follow a turn before it")
+        if not 0 <= turn.skipped <= len(turns):
+            raise ValueError(f"turn {turn.id} leaves out {turn.skipped} of {len(turns)} turns")
         known.add(turn.id)
     if session.leaf not in known:
         raise ValueError(f"turn {session.leaf}, the last one shown, is missing")

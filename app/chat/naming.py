@@ -19,7 +19,22 @@ _LABEL = re.compile(
 _REMARK = re.compile(r"\s*[(\[][^()\[\]]{0,60}[)\]]\s*$")
 _OTHER = {  # endings of files that have no language of their own here
     *("txt", "cfg", "ini", "conf", "env", "lock", "csv", "svg", "proto", "graphql", "gradle", "mk", "cmake", "jsonc"),
-    *("rst", "sass", "less", "mjs", "cjs", "mts", "cts", "htm", "xhtml", "vue", "svelte", "bat", "gitignore", "editorconfig"),
+    *(
+        "rst",
+        "sass",
+        "less",
+        "mjs",
+        "cjs",
+        "mts",
+        "cts",
+        "htm",
+        "xhtml",
+        "vue",
+        "svelte",
+        "bat",
+        "gitignore",
+        "editorconfig",
+    ),
 }
 _ENDINGS = {ending.removeprefix(".") for ending in LANGUAGES} | _OTHER
 # names that blocks of the same language go by

@@ -86,7 +86,9 @@ class Store:
             with self._database.reading() as connection:
                 return listing.newest(connection, workspace, limit)
         try:
-            if self._index.behind():
+            with self._database.reading():
+                behind = self._index.behind()
+            if behind:
                 with self._database.writing(lasting=False):
                     self._index.catch_up(growing=True)
             with self._database.reading() as connection:

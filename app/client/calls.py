@@ -13,8 +13,9 @@ from paceline.prompts.fim import Budget, FimPrompt
 from paceline.prompts.stops import StopAt
 from paceline.text import replace_surrogates
 
-# who answers decides what may be asked: "openai" knows the standard's fields alone, and may refuse any other
-Dialect = Literal["openai", "llama.cpp", "paceline"]
+# who answers decides what may be asked: "openai" knows the standard's fields alone, and may refuse any other;
+# "paceline elsewhere" drafts as its own machine allows, and gets no other texts to draft from
+Dialect = Literal["openai", "llama.cpp", "paceline", "paceline elsewhere"]
 T = TypeVar("T")
 GO_ON = "Go on exactly where you stopped, in the middle of the word if need be. Repeat nothing, explain nothing."
 KEPT = 2**20  # characters of a text (of each side of the cursor) that are sent; more than any context holds
@@ -139,7 +140,7 @@ def infill_body(
         "cache_prompt": True,
     }
     line = options.single_line or options.stop_at == "line"
-    if dialect == "paceline":
+    if dialect in ("paceline", "paceline elsewhere"):
         body |= _hole(options, config)
     elif line and prompt.typed.strip():
         body["stop"] = ["\n", *options.stop]
@@ -217,6 +218,8 @@ def _encoded(
         body["timings_per_token"] = True
     if dialect == "paceline":
         body |= _own(options, config)
+    if dialect in ("paceline", "paceline elsewhere"):
+        body |= _queued(options)
     return msgspec.json.encode({**body, **options.fields})
 
 
@@ -263,6 +266,12 @@ def _own(options: Options, config: Config) -> dict[str, Any]:
     fields["strict"] = config.engine.strict if options.strict is None else options.strict
     if options.tell_drafts:
         fields["tell_drafts"] = True
+    return fields
+
+
+def _queued(options: Options) -> dict[str, Any]:
+    """What only our own server knows about requests that wait for each other."""
+    fields: dict[str, Any] = {}
     if options.priority is not None:
         fields["priority"] = options.priority
     if options.supersedes:

@@ -1,7 +1,8 @@
 """An engine on somebody else's machine: any server that speaks the OpenAI API (`engine.url`).
 
 Chat goes through /v1/chat/completions. Completions go through llama.cpp's /infill where the server has it, and
-otherwise through /v1/completions with the special tokens of the model's family written out as text.
+otherwise through /v1/completions with the special tokens of the model's family written out as text. Another Paceline
+is told what it needs to keep its cache while somebody types.
 """
 
 import ipaddress
@@ -20,6 +21,7 @@ from paceline.client.calls import (
     Flow,
     Infilling,
     Place,
+    beyond,
     budget_of,
     chat_body,
     completion_body,
@@ -84,6 +86,10 @@ class Remote:
         model = yield from self._named()
         dialect = yield from self._spoken()
         budget = budget_of(options, self._config)
+        if dialect == "paceline elsewhere":
+            prompt = trimming(prefix, suffix, beyond(len(prefix)), beyond(len(suffix)))
+            body = infill_body(prompt, prefix, suffix, options, self._config, dialect, model)
+            return Infilling(Call("POST", f"{self._root}/infill", body), prompt, options)
         if dialect != "openai":
             head, tail = fim_text.cut(prefix, suffix, budget)
             prompt = trimming(prefix, suffix, head, len(suffix) - tail)
@@ -124,11 +130,14 @@ class Remote:
         return self._model
 
     def _spoken(self) -> Flow[Dialect]:
-        """What the server understands beyond OpenAI's API: /props is llama.cpp's. Asked once."""
+        """What the server understands beyond OpenAI's API: /props is llama.cpp's, and Paceline's. Asked once."""
         if self._dialect is None:
             answer = yield Call("GET", f"{self._root}/props")
             props = _decoded(answer) if answer.status == 200 else {}
-            self._dialect = "llama.cpp" if "default_generation_settings" in props else "openai"
+            self._dialect = "openai"
+            if "default_generation_settings" in props:
+                ours = str(props.get("build_info")).startswith("paceline ")
+                self._dialect = "paceline elsewhere" if ours else "llama.cpp"
         return self._dialect
 
 

@@ -10,7 +10,9 @@ from paceline.lsp.figures_store import Key
 from paceline.lsp.retention import AFTER
 
 SOURCES = ("cache", "prefetch", "flight", "engine")
-HEADERS = ("language", "shown", "accepted", "rejected", "whole", "line", "word", "characters", "kept 30 s", "kept 5 min")
+HEADERS = (
+    *("language", "shown", "accepted", "rejected", "whole", "line", "word", "characters", "kept 30 s", "kept 5 min"),
+)
 
 
 @dataclass

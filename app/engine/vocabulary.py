@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Protocol
 
 # Texts of the markers (suffix, prefix, middle; "" for none) of models that read the suffix first: Seed-Coder
-# (huggingface.co/ByteDance-Seed/Seed-Coder-8B-Base) and Codestral (mistral-common, `encode_fim`).
+# (its technical report, arXiv:2506.03524) and Codestral (the library mistral-common, `encode_fim`).
 _SUFFIX_FIRST = (("<[fim-suffix]>", "<[fim-prefix]>", "<[fim-middle]>"), ("[SUFFIX]", "[PREFIX]", ""))
 
 

@@ -4,17 +4,18 @@ from itertools import chain
 
 _MARKS: dict[str, tuple[str, ...]] = {
     "#": (
-        *("bash", "cmake", "coffeescript", "dockerfile", "elixir", "julia", "makefile", "nim", "perl", "powershell"),
-        *("python", "r", "ruby", "shellscript", "toml", "yaml"),
+        *("bash", "cmake", "coffeescript", "dockerfile", "elixir", "fish", "graphql", "hcl", "julia", "ksh"),
+        *("makefile", "nim", "perl", "powershell", "python", "r", "ruby", "sh", "shellscript", "terraform", "toml"),
+        *("yaml", "zsh"),
     ),
     "//": (
-        *("c", "cpp", "csharp", "dart", "fsharp", "go", "groovy", "java", "javascript", "javascriptreact", "jsx"),
-        *("kotlin", "objective-c", "php", "rust", "scala", "scss", "swift", "tsx", "typescript", "typescriptreact"),
-        *("vue", "zig"),
+        *("c", "cpp", "csharp", "cuda", "dart", "fsharp", "go", "groovy", "java", "javascript", "javascriptreact"),
+        *("jsx", "kotlin", "less", "objective-c", "objective-cpp", "php", "proto", "proto3", "rust", "sass", "scala"),
+        *("scss", "stylus", "swift", "tsx", "typescript", "typescriptreact", "vue", "zig"),
     ),
     "--": ("ada", "elm", "haskell", "lua", "sql", "vhdl"),
     "%": ("erlang", "latex", "matlab", "tex"),
-    ";": ("clojure", "commonlisp", "lisp", "scheme"),
+    ";": ("clojure", "commonlisp", "elisp", "ini", "lisp", "properties", "racket", "scheme"),
 }
 _MARK = dict(chain.from_iterable([(name, mark) for name in names] for mark, names in _MARKS.items()))
 

@@ -63,7 +63,7 @@ def text_before(
 ) -> str:
     """The same as text, for models that have the document's text at the end of the prompt; "" where there is none.
 
-    Names stand as Codestral's users write them (github.com/continuedev/continue, AutocompleteTemplate.ts).
+    Names stand as Codestral is commonly shown them (the same in the templates of Continue and of others).
     """
     shown, left = "", budget
     for other in reversed(others):

@@ -15,7 +15,9 @@ LINE = 64  # tokens of the rest of a line, at most
 PROSE = frozenset(["asciidoc", "git-commit", "latex", "markdown", "plaintext", "restructuredtext", "tex"])
 _STRING = re.compile(r"'(?:\\.|[^'\\\n])*'|\"(?:\\.|[^\"\\\n])*\"|`(?:\\.|[^`\\])*`")
 _FENCE = re.compile(r'"""|\'\'\'')
-_CODE_LINE = re.compile(r"^(?:@\w|(?:async def|def|class|import|from|function|export|const|public|static)\b)", re.MULTILINE)
+_CODE_LINE = re.compile(
+    r"^(?:@\w|(?:async def|def|class|import|from|function|export|const|public|static)\b)", re.MULTILINE
+)
 _BLOCK_COMMENT = re.compile(r"/\*|\*/")
 
 

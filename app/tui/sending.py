@@ -83,6 +83,8 @@ class Sending:
         """What is attached, and what the text mentions. Raises InputError where that cannot be."""
         screen = self._screen
         finder = screen.suggesting.workspace
+        if "@" in text:
+            await screen.suggesting.ready()
         found = list(screen.attached)
         for mention in mentions(text, lambda name: finder.resolve(name) is not None):
             if not mention.resolved:

@@ -21,6 +21,8 @@ class Suggesting:
     def __init__(self, screen: "ChatScreen") -> None:
         self._screen = screen
         self._what: What = ""
+        self._word = ""
+        self._seen = asyncio.Event()
         self.workspace = mentionable.Finder(screen.services.root)
         self.popup = Finder(id="popup")
 
@@ -30,9 +32,14 @@ class Suggesting:
 
     async def _refresh(self) -> None:
         while not await asyncio.to_thread(self.workspace.refresh):
-            pass
+            self._seen.set()
+        self._seen.set()
         if self._what == "mention":
-            self.typed(self._prompt.word)
+            self.typed(self._word)
+
+    async def ready(self) -> None:
+        """Wait until the workspace has been looked at, as far as that goes in some seconds."""
+        await self._seen.wait()
 
     @property
     def _prompt(self) -> Prompt:
@@ -40,6 +47,7 @@ class Suggesting:
 
     def typed(self, word: str) -> None:
         """The word at the cursor begins with `@` or `/`, or is empty: nothing is to be offered."""
+        self._word = word
         if self._what == "recall":
             self._offer("recall", self._recalled())
             return
@@ -50,7 +58,8 @@ class Suggesting:
         elif argument is not None:
             self._offer("argument", self._arguments(*argument))
         elif word.startswith("/") and text.startswith("/"):
-            self._offer("command", [_command(each) for each in slash.complete(text)])
+            found = [_command(each) for each in slash.complete(text)]
+            self._offer("command", [] if [each.value for each in found] == [text] else found)
         else:
             self._offer("", [])
 

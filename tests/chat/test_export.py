@@ -170,7 +170,7 @@ def without_pairs(value):
 @settings(max_examples=150, deadline=None)
 @given(turns=st.lists(TURNS, max_size=4), title=TEXTS, data=st.data())
 def test_json_is_read_again_as_it_was(turns, title, data):
-    turns = numbered(turns)
+    turns = tuple(replace(turn, skipped=min(turn.skipped, len(turns))) for turn in numbered(turns))
     if turns:
         turns = (*turns, replace(turns[0], id=99, parent=data.draw(st.sampled_from([None, *(t.id for t in turns)]))))
     session = replace(SESSION, title=title, leaf=99 if turns else None)
@@ -229,6 +229,9 @@ def exported(**changes) -> str:
         exported(turns__1__runs=[["draft", -1]]),
         exported(turns__1__runs=[["draft"]]),
         exported(turns__1__attached=[{"kind": "file"}]),
+        exported(turns__1__skipped=-1),
+        exported(turns__1__skipped=10**30),
+        exported(turns__1__created=10**400),
     ],
 )
 def test_other_json_is_refused_with_a_reason(text):
@@ -264,3 +267,8 @@ def test_any_title_gives_a_file_name_that_can_be_used(title, suffix):
 )
 def test_a_file_is_named_after_the_title(title, name):
     assert export.file_name(replace(SESSION, title=title), "md") == name
+
+
+def test_an_id_from_a_file_leads_nowhere():
+    assert export.file_name(replace(SESSION, title="", id="../../x"), "md") == "x.md"
+    assert export.file_name(replace(SESSION, title="", id="/"), "md") == "session.md"

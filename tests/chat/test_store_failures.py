@@ -353,3 +353,41 @@ def test_a_file_that_is_gone_while_it_is_open_does_not_raise_anything_unknown(fi
     again = Store(file)
     assert again.list() == ()
     again.close()
+
+
+def test_a_closed_store_says_so_and_may_be_closed_again(file):
+    store = Store(file)
+    session = store.create("/work")
+    store.close()
+    for act in (lambda: store.turns(session.id), lambda: store.add(session.id, user("Hi")), lambda: store.list("hi")):
+        with pytest.raises(ResourceError, match="closed"):
+            act()
+    store.close()
+
+
+def test_an_interrupted_change_is_not_made(file, monkeypatch):
+    store = Store(file)
+    session = store.create("/work")
+
+    def interrupted(turn):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("paceline.chat.titles.made_of", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            store.add(session.id, user("Hi"))
+    assert store.turns(session.id) == ()
+    store.add(session.id, user("Hello"))
+    assert [turn.text for turn in store.turns(session.id)] == ["Hello"]
+    store.close()
+
+
+def test_opening_needs_psutil_only_where_an_answer_was_left(file):
+    code = (
+        "import sys; from pathlib import Path; from paceline.chat.store import Store\n"
+        "Store(Path(sys.argv[1])).list('x')\n"
+        "heavy = {'psutil', 'numpy', 'rich', 'textual', 'filelock', 'pygments', 'markdown_it', 'llama_cpp'}\n"
+        "print(*heavy & set(sys.modules))"
+    )
+    ended = subprocess.run([sys.executable, "-c", code, str(file)], capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, ended.stdout.strip()) == (0, ""), ended.stderr

@@ -138,3 +138,25 @@ def test_stdout_and_stderr_may_be_closed_from_the_start(paceline):
     for line in ('exec "$@" >&-', 'exec "$@" 2>&-', 'exec "$@" >&- 2>&- <&-'):
         assert paceline.shell(line, "--version").code == ExitCode.OK
         assert paceline.shell(line, "ask", "-f", "/nowhere", "Why?").code == ExitCode.INPUT
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--continue", "--resume", "x"], "give one of them"),
+        (["--continue"], "needs a terminal"),
+        (["--resume", "x"], "needs a terminal"),
+        (["--continue", "status"], "without a command"),
+    ],
+)
+def test_options_of_the_app_are_refused_where_they_mean_nothing(monkeypatch, capfd, words, why):
+    code, out, err = ended(monkeypatch, capfd, *words)
+    assert (code, out) == (ExitCode.USAGE, "")
+    assert why in err
+
+
+def test_without_a_terminal_it_says_what_there_is(monkeypatch, capfd):
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+    code, out, _ = ended(monkeypatch, capfd)
+    assert code == 0
+    assert "Commands" in out

@@ -53,7 +53,7 @@ def test_what_the_command_line_says_is_asked_for(line, api):
 
 
 def test_a_completion_comes_from_there(line, api):
-    llama_server(api).answer("/infill", infill_answer("urn a + b\n\n"))
+    llama_server(api).answer("/infill", infill_answer("urn a + b  "))
     assert line.call("complete", "-:2:8", stdin=CODE).out == "urn a + b"
     told = line.call("complete", "-:2:8", "--json", stdin=CODE).data
     assert set(told) == TOP | {"prefix_cut", "suffix_cut"}

@@ -36,8 +36,8 @@ def test_a_person_sees_a_row_for_each_language_and_one_for_all(home):
     put(shown=200, accepted=50, rejected=30, whole=40, line=5, word=10, characters=2000)
     put(language="rust", shown=10, accepted=1, whole=1)
     lines = home.run("stats").out.splitlines()
-    assert lines[1].split() == ["language", "shown", "accepted", "rejected", "whole", "line", "word", "characters", "kept", "30",
-                                "s", "kept", "5", "min"]  # fmt: skip
+    assert lines[1].split() == ["language", "shown", "accepted", "rejected", "whole", "line", "word", "characters",
+                                "kept", "30", "s", "kept", "5", "min"]  # fmt: skip
     assert [line.split()[:6] for line in lines[2:5]] == [
         ["python", "200", "50", "(25", "%)", "30"],
         ["rust", "10", "1", "(10", "%)", "0"],

@@ -447,6 +447,47 @@ def test_a_llama_cpp_server_is_not_sent_more_than_the_budget_either(api):
     assert done.prefix_cut == len(prefix) - len(shown)
 
 
+PACELINE = {"default_generation_settings": {}, "build_info": "paceline 1.2.3"}
+
+
+def test_a_paceline_elsewhere_is_told_what_it_needs_while_somebody_types(api):
+    api.answer("/props", json_reply(PACELINE))
+    api.answer("/infill", infill_answer("urn a"))
+    typing = Options(anchor=12, stop_at="block", max_lines=5, filename="a.py", priority="completion", supersedes="x",
+                     partial=True)  # fmt: skip
+    client_of(api).complete(CODE, "\n", typing)
+    (body,) = [seen.body for seen in api.of("/infill")]
+    assert (body["input_prefix"] + body["prompt"], body["input_suffix"]) == (CODE, "\n")
+    assert (body["anchor"], body["stop_at"], body["max_lines"], body["filename"]) == (12, "block", 5, "a.py")
+    assert (body["priority"], body["supersedes"], body["partial"]) == ("completion", "x", True)
+    assert "stop" not in body
+
+
+def test_a_paceline_elsewhere_drafts_as_it_is_configured_and_gets_no_texts_for_that(api):
+    api.answer("/props", json_reply(PACELINE))
+    api.answer("/v1/chat/completions", chat_answer("x"))
+    answer(client_of(api), OURS)
+    (body,) = [seen.body for seen in api.of("/v1/chat/completions")]
+    assert not {"speculation", "strict", "prediction", "references"} & set(body)
+
+
+def test_a_paceline_elsewhere_cuts_the_document_by_itself(api):
+    api.answer("/props", json_reply(PACELINE))
+    api.answer("/infill", infill_answer("x"))
+    prefix = "first = 1\n" * 2000
+    client_of(api).complete(prefix, "", Options(anchor=0))
+    (body,) = [seen.body for seen in api.of("/infill")]
+    assert body["input_prefix"] == prefix
+    assert body["prefix_tokens"] == 1024
+
+
+def test_other_servers_are_told_nothing_of_the_kind(api):
+    llama_server(api).answer("/infill", infill_answer("x"))
+    client_of(api).complete(CODE, "", Options(anchor=3, stop_at="block", priority="completion", supersedes="x"))
+    (body,) = [seen.body for seen in api.of("/infill")]
+    assert not {"anchor", "stop_at", "priority", "supersedes"} & set(body)
+
+
 def test_a_server_is_probed_once(api):
     api.answer("/v1/completions", text_answer("x"))
     client = client_of(api, QWEN)

@@ -1,4 +1,4 @@
-"""What the server asks about, given what the protocol says: a document, or a cell of a notebook, and a popup's choice."""
+"""What the server asks about, given what the protocol says: a cell of a notebook, and a popup's choice."""
 
 import asyncio
 

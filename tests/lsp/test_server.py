@@ -283,12 +283,13 @@ def test_nonsense_does_no_harm(daemon: RealDaemon):
 
 
 NONSENSE = [
-    None, True, False, 0, 1, -1, 2**31, 10**400, 1.5, -0.0, float("inf"), "", "1", "file:///work/project/a.py", "%", [], {},
-    [None], {"line": None}, {"line": "x", "character": "y"}, {"line": -1, "character": -1}, {"line": [], "character": {}},
-    {"line": 10**30, "character": 10**30}, {"line": 4, "character": 10**9}, {"line": True, "character": False},
-    {"start": {"line": 0}, "end": 1}, {"start": {"line": 0, "character": 0}, "end": {"line": float("inf"), "character": 1}},
-    {"start": {"line": 9**99, "character": -3}, "end": {"line": -9, "character": 1}}, {"uri": 3}, {"uri": None},
-]  # fmt: skip
+    *(None, True, False, 0, 1, -1, 2**31, 10**400, 1.5, -0.0, float("inf"), "", "1", "file:///work/project/a.py", "%"),
+    *([], {}, [None], {"line": None}, {"line": "x", "character": "y"}, {"line": -1, "character": -1}),
+    *({"line": [], "character": {}}, {"line": 10**30, "character": 10**30}, {"line": 4, "character": 10**9}),
+    *({"line": True, "character": False}, {"start": {"line": 0}, "end": 1}, {"uri": 3}, {"uri": None}),
+    {"start": {"line": 0, "character": 0}, "end": {"line": float("inf"), "character": 1}},
+    {"start": {"line": 9**99, "character": -3}, "end": {"line": -9, "character": 1}},
+]
 COMMANDS = ["accept", "acceptWord", "acceptLine", "restartEngine", "status"]
 NOTICES = ["didShowCompletion", "didPartiallyAcceptCompletion", "didFocus"]
 

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from paceline.lsp.syntax import WINDOW, inside, language_of, line_comment
+from paceline.lsp.syntax import _ALIASES, _TABLE, WINDOW, inside, language_of, line_comment
+from paceline.prompts.comments import comment_mark
 
 FILES = ("bisect.py", "calendar.py", "textwrap.py", "shlex.py", "html/parser.py", "json/decoder.py", "cmd.py")
 
@@ -151,3 +152,12 @@ def test_languages_have_one_name(language, path, expected):
 
 def test_marks_of_comments_are_known_where_there_are_any():
     assert [line_comment(name) for name in ("python", "go", "sql", "html", "unheard-of")] == ["#", "//", "--", "", ""]
+
+
+def test_what_begins_a_comment_is_the_same_here_and_in_prompts():
+    """But for Vue's files: they are markup here, and mostly script where one asks how to write a comment."""
+    names = (set(_TABLE) | set(_ALIASES)) - {"vue"}
+    both = {name for name in names if comment_mark(name)}
+    assert len(both) > 50
+    assert [name for name in both if comment_mark(name) != line_comment(language_of(name, ""))] == []
+    assert [name for name in _TABLE if name in names and line_comment(name) and not comment_mark(name)] == []

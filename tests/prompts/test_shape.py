@@ -71,7 +71,7 @@ def looking_at_everything(monkeypatch, before, after, language):
         return shape(before, after, language)
 
 
-SOURCES = sorted(Path(json.__file__).parent.glob("*.py")) + [Path(argparse.__file__), Path(ast.__file__)]
+SOURCES = [*sorted(Path(json.__file__).parent.glob("*.py")), Path(argparse.__file__), Path(ast.__file__)]
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)

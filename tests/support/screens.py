@@ -1,5 +1,6 @@
 """One screen, shown in an app of its own, and what a person sees of it."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -56,6 +57,12 @@ class Seen:
     async def settle(self) -> None:
         """Until nothing runs beside the screen."""
         await self.app.workers.wait_for_complete()
+        await self.pilot.pause()
+
+    async def settle_quietly(self) -> None:
+        """A few turns of the loop: what was cancelled has ended."""
+        for _ in range(5):
+            await asyncio.sleep(0)
         await self.pilot.pause()
 
     def column_of(self, word: str) -> tuple[int, int]:

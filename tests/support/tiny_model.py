@@ -19,6 +19,8 @@ MERGES = ("Ġ t", "h e", "i n", "r e", "o n", "Ġ a", "d e", "f o", "Ġt he", "f
 SPARE = 256 + len(MERGES)  # an ordinary token that nothing depends on; its text may be changed
 FIM = ("<|fim_prefix|>", "<|fim_suffix|>", "<|fim_middle|>")
 SPECIALS = ("<|endoftext|>", "<|im_start|>", "<|im_end|>", *FIM)
+SEED = ("<[fim-prefix]>", "<[fim-suffix]>", "<[fim-middle]>")  # the same markers of models that read the suffix first
+CODESTRAL = ("[PREFIX]", "[SUFFIX]", "[MIDDLE]")
 CHATML = (
     "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n{% endfor %}"
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
@@ -75,6 +77,11 @@ def _kept(n_tokens: int, merges: Sequence[str], specials_first: bool) -> list[in
     gone = {256 + i for i, merge in enumerate(MERGES) if merge not in merges}
     kept = [i for i in range(n_tokens) if i not in gone]
     return sorted(kept, key=lambda i: (not SPARE < i <= SPARE + len(SPECIALS), i)) if specials_first else kept
+
+
+def renamed(markers: Sequence[str]) -> dict[int, str]:
+    """`token_changes` that give the markers of filling in the middle other texts."""
+    return {special(usual): text for usual, text in zip(FIM, markers, strict=True)}
 
 
 def special(text: str, *, fim: bool = True) -> int:

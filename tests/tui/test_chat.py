@@ -364,6 +364,6 @@ async def test_nothing_ticks_while_nothing_happens(app):
             timer
             for node in [pilot.app, *pilot.app.screen.walk_children(with_self=True)]
             for timer in node._timers
-            if timer._repeat is None
+            if timer._repeat is None and timer._active.is_set()
         ]
         assert ticking == []

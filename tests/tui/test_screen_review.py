@@ -120,14 +120,15 @@ async def test_the_mouse_toggles_a_hunk_and_chooses_a_file():
 async def test_keys_are_about_a_hunk_that_is_in_sight():
     async with showing(ReviewScreen([EDIT]), (80, 14)) as seen:
         await seen.press("end")
-        await seen.pilot.pause(0.4)
         assert ">[x] hunk 3 of 3" in seen.text
         await seen.press("space", "enter")
         assert seen.result[0].after == accepted(EDIT, {0, 1})
 
 
 async def test_text_of_files_is_neither_markup_nor_able_to_steer_the_terminal():
-    hostile = Change("a[b]\x1b[2J.py", "x\n", "[red]\x1b[2J\x9b1m\u202e日本\t語[/red]\n", "whole", True, ("note \x1b]0;t\x07[b]",))
+    hostile = Change(
+        "a[b]\x1b[2J.py", "x\n", "[red]\x1b[2J\x9b1m\u202e日本\t語[/red]\n", "whole", True, ("note \x1b]0;t\x07[b]",)
+    )
     async with showing(ReviewScreen([hostile])) as seen:
         assert "[red]日本   語[/red]" in seen.text
         assert "a[b].py" in seen.lines[0]

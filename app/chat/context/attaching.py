@@ -82,8 +82,9 @@ class Attaching:
             raise InputError(f"{name} is not a folder", "type @ and a part of the name to search")
         inside = where.is_relative_to(self._root) and not self._rules.ignored(_within(name))
         below = where.relative_to(self._root).as_posix() + "/" if inside else ""
-        walk = Walk(str(self._root), self._ignore) if inside else Walk(str(where), self._ignore)
-        names = [each.path.removeprefix(below) for each in walk.entries("" if below == "./" else below)]
+        below = "" if below == "./" else below
+        walk = Walk(str(self._root if inside else where), self._ignore)
+        names = [each.path.removeprefix(below) for each in walk.entries(below, above=inside)]
         listing = "\n".join([*names[:LISTED], *([f"… and {len(names) - LISTED:,} more"] if names[LISTED:] else [])])
         blocks, out = _files(where, [each for each in names if not each.endswith("/")])
         text = "\n\n".join([f"{name}\n{listing}", *blocks])

@@ -19,6 +19,7 @@ _TYPING = re.compile(r"""(?<![\w@`])@(?:"(?P<quoted>[^"\n]*)|(?P<plain>[^\s"'`@<
 _DECORATED = re.compile(r"[^\n]*\n[ \t]*(?:@|(?:async[ \t]+)?(?:def|class|func|function|export|public|private)\b)")
 _BLANKS = re.compile(r"[\s\"'`@<>|]")
 _CLOSING = ".,;:!?)]}'*_"  # what ends a sentence, and no name that is mentioned; tried with it first
+ENDINGS = 12  # of those characters, that may stand behind a name
 SEEN = 1024  # characters before the cursor in which a mention that is being typed begins
 
 
@@ -113,15 +114,16 @@ def _readings(plain: str) -> list[tuple[str, int, int, int]]:
     """Ways to read what stands behind the @: (name, first, last, length), the longest name first."""
     found: list[tuple[str, int, int, int]] = []
     rest = plain
-    while True:
+    for _ in range(ENDINGS):
         if rest:
             found.append((rest, 0, 0, len(rest)))
             lines = _RANGE.search(rest)
             if lines is not None and lines.start():
                 found.append((rest[: lines.start()], *_lines(lines[1], lines[2]), len(rest)))
         if not rest or rest[-1] not in _CLOSING:
-            return found
+            break
         rest = rest[:-1]
+    return found
 
 
 def _lines(first: str | None, last: str | None) -> tuple[int, int]:

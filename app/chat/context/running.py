@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import re
 import signal
 import time
 from collections import deque
@@ -26,7 +25,6 @@ GRACE = 2.0  # seconds between asking a command to end and ending it
 SHORT = 0.2  # and where everything that can be seen of it is over
 LINGER = 0.3  # seconds in which the rest of an output is waited for once a command is over
 _SHELLS = {"sh", "bash", "zsh", "dash", "ksh", "fish"}
-_OVERWRITTEN = re.compile(r"[^\n]*\r(?=[^\n\r])")  # what a progress bar wrote over
 
 
 @dataclass(frozen=True)
@@ -216,7 +214,14 @@ class _Output:
 
 def _clean(data: bytes) -> str:
     text = data.decode("utf-8", errors="replace").replace("\r\n", "\n")
-    return strip_controls(_OVERWRITTEN.sub("", text))
+    if "\r" in text:
+        text = "\n".join(map(_last_written, text.split("\n")))
+    return strip_controls(text)
+
+
+def _last_written(line: str) -> str:
+    """What is left of a line that was written over again and again, as progress bars do."""
+    return next((part for part in reversed(line.split("\r")) if part), "")
 
 
 def _ran(command: Command, output: _Output, how: How, status: int, seconds: float, most: float) -> Ran:

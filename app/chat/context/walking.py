@@ -33,13 +33,14 @@ class Entry:
 class Walk(Rules):
     """Walks through a workspace. Says of each file what Rules.ignored says, without asking for every one."""
 
-    def entries(self, folder: str = "") -> Iterator[Entry]:
+    def entries(self, folder: str = "", *, above: bool = True) -> Iterator[Entry]:
         """Files and folders, a folder before what is in it; each folder in the order of names.
 
-        folder: only what is below it; relative to the workspace, with a slash at its end.
+        folder: only what is below it; relative to the workspace, with a slash at its end. above: the rules of the
+        repository that the workspace lies in count, too.
         """
         root = Path(self.root)
-        top = repository(self.root) or root
+        top = (repository(self.root) if above else None) or root
         inside = root.relative_to(top).as_posix() if root.is_relative_to(top) else "."
         prefix = "" if inside == "." else f"{inside}/"
         own: Specs = ()

@@ -13,7 +13,7 @@ _BRACED = (
     re.compile(
         rf"{_WORDS}(?:function\s*\*?|fn|class|struct|enum|interface|trait|union|module|mod|namespace|record|object|fun|type)\s+(?P<name>[\w$]+)"
         r"(?=\s*(?:[{(<:;=]|$|extends|implements|struct|interface|where|func|final|permits|[\w.*\[\]]+\s*(?:[{;]|$)))"
-    ),  # noqa: E501
+    ),
     re.compile(r"func\s+(?:\(\s*\w*\s*\*?(?P<owner>\w+)[^)]*\)\s*)?(?P<name>\w+)"),
     re.compile(r"(?P<name>impl\b[^{]*)"),
     re.compile(
@@ -25,16 +25,45 @@ _BRACED = (
         rf"{_WORDS}(?:get\s+|set\s+|\*\s*)?(?:[\w$<>\[\],.?:~]+[\s*&]+)*?\**(?P<name>[#\w$~]+)\s*(?:<[^>(]*>)?\((?P<rest>[^;]*)"
     ),
 )
-_NOT_NAMES = {"if", "for", "while", "switch", "catch", "return", "else", "do", "function", "new", "sizeof", "match", "import", "package", "using"}
+_NOT_NAMES = {
+    "if",
+    "for",
+    "while",
+    "switch",
+    "catch",
+    "return",
+    "else",
+    "do",
+    "function",
+    "new",
+    "sizeof",
+    "match",
+    "import",
+    "package",
+    "using",
+}
 _PYTHON = re.compile(r"(?:async\s+def|def|class)\s+(?P<name>\w+)")
 _SHELL = re.compile(r"(?:function\s+(?P<word>[\w-]+)|(?P<name>[\w-]+)\s*\(\))")
 _TOML = re.compile(r"(?P<name>\[\[?[^\]\n]+\]\]?)\s*(?:#.*)?")
 _MARKDOWN = re.compile(r"(?P<level>#{1,6})\s+(?P<name>.*?)\s*#*")
+_YAML = re.compile(r"(?P<name>[\w.\"'/-]+)\s*:\s*(?:[|>][+-]?)?\s*(?:#.*)?")
 _RULE = re.compile(r"(?P<name>[^{}@;]*[^{}@;\s])\s*\{")
 _ABOVE = re.compile(r"(?:@|#\[|//|/\*|\*|#(?!include|define|if|endif|else|pragma)|--)")
 _LITERAL = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|`(?:\\.|[^`\\])*`|//.*|/\*.*?\*/")
 _BRACES = {
-    *("javascript", "typescript", "jsx", "tsx", "js", "ts", "javascriptreact", "typescriptreact", "java", "go", "golang"),
+    *(
+        "javascript",
+        "typescript",
+        "jsx",
+        "tsx",
+        "js",
+        "ts",
+        "javascriptreact",
+        "typescriptreact",
+        "java",
+        "go",
+        "golang",
+    ),
     *("rust", "rs", "c", "cpp", "c++", "csharp", "cs", "kotlin", "swift", "scala", "php", "dart", "groovy", "zig"),
 }
 _RULES = {"css", "scss", "less"}
@@ -64,6 +93,8 @@ def definitions(lines: Sequence[str], language: str) -> tuple[Definition, ...]:
         found = _by_braces(lines, language)
     elif language in ("toml", "ini"):
         found = _by_headings(lines, _TOML)
+    elif language in ("yaml", "yml"):
+        found = _by_keys(lines)
     elif language in ("markdown", "md"):
         found = _by_headings(lines, _MARKDOWN)
     else:
@@ -144,7 +175,9 @@ def _by_braces(lines: Sequence[str], language: str) -> list[tuple[str, int, int]
             open_.append((name, at, depth, False))
         depth += code.count("{") - code.count("}")
         if "{" in code:
-            open_ = [(name, head, before, True) if at >= head else each for each in open_ for name, head, before, _ in [each]]
+            open_ = [
+                (name, head, before, True) if at >= head else each for each in open_ for name, head, before, _ in [each]
+            ]
         while open_ and depth <= open_[-1][2] and (open_[-1][3] or code.rstrip().endswith((";", ","))):
             name, head, _, _ = open_.pop()
             found.append((name, head, at + 1))
@@ -170,10 +203,19 @@ def _head(code: str, following: str, language: str) -> str:
             name = " ".join((found["name"] or "").split())
             return f"{owner}.{name}" if owner else name
     found = method.match(code)
-    if found is None or found["name"] in _NOT_NAMES or code.split("(")[0].split()[0] in _NOT_NAMES or "=" in code.split("(")[0]:
+    if (
+        found is None
+        or found["name"] in _NOT_NAMES
+        or code.split("(")[0].split()[0] in _NOT_NAMES
+        or "=" in code.split("(")[0]
+    ):
         return ""
     opens = code.rstrip().endswith("{") or ("{" in code and code.rstrip().endswith("}"))
-    return found["name"] if opens or following.startswith("{") or code.rstrip().endswith(("(", ",")) and " " in code.split("(")[0] else ""
+    return (
+        found["name"]
+        if opens or following.startswith("{") or (code.rstrip().endswith(("(", ",")) and " " in code.split("(")[0])
+        else ""
+    )
 
 
 def _by_headings(lines: Sequence[str], pattern: re.Pattern[str]) -> list[tuple[str, int, int]]:
@@ -192,6 +234,24 @@ def _by_headings(lines: Sequence[str], pattern: re.Pattern[str]) -> list[tuple[s
             open_.append((match["name"], at, level))
         if bare:
             last = at
+    return [*found, *((name, head, last + 1) for name, head, _ in open_)]
+
+
+def _by_keys(lines: Sequence[str]) -> list[tuple[str, int, int]]:
+    """Keys of YAML that have more lines below them. A list may stand as far in as the key that it belongs to."""
+    found, open_, last = list[tuple[str, int, int]](), list[tuple[str, int, int]](), -1
+    for at, line in enumerate(lines):
+        bare = line.strip()
+        if not bare or bare[0] == "#":
+            continue
+        indent = _indent(line)
+        item = bare.startswith("- ")
+        while open_ and (open_[-1][2] > indent or (open_[-1][2] == indent and not item)):
+            name, head, _ = open_.pop()
+            found.append((name, head, last + 1))
+        if match := _YAML.fullmatch(bare):
+            open_.append((match["name"], at, indent))
+        last = at
     return [*found, *((name, head, last + 1) for name, head, _ in open_)]
 
 

@@ -8,7 +8,8 @@ _MARK = re.compile(r"\s*(?:#+|//+|/\*+|<!--|--|;+|%|\{/\*|\*)?\s*(?P<said>.*?)\s
 _COMMENT = re.compile(r"\s*(?:#|//|/\*|<!--|--|;|%|\{/\*|\*)")
 _DOTS = re.compile(r"(?:\.{3,}|…)(?P<words>[^=(){}\[\];\"']{0,100})")
 _WORDS = re.compile(
-    r"\b(?:rest of|remaining|existing|previous|unchanged|remains?|stays?|other|same as|omitted|as before|no changes)\b.{0,60}"
+    r"\b(?:rest of|remaining|existing|previous|unchanged|remains?|stays?|other|same as|omitted|as before|no changes)\b"
+    r".{0,60}"
     r"\b(?:code|methods?|functions?|file|class(?:es)?|contents?|imports?|implementation|same|unchanged|before|here|definitions?"
     r"|sections?|fields?|routes?|lines?|parts?|logic|elements?|above|below|omitted|changes)\b|\b(?:unchanged|omitted)\b",
     re.IGNORECASE,

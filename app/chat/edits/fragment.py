@@ -1,23 +1,31 @@
-"""Answers that show a part of a file: functions or sections that replace those of the same name, or lines in context."""
+"""Answers that show a part of a file: definitions that replace those of the same name, or lines in context."""
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from paceline.chat.edits import elisions, matching, shape
 from paceline.chat.edits.definitions import Definition, definitions
 from paceline.chat.edits.shape import File, Indenting
 from paceline.chat.edits.splices import Outcome, Splice, overlap, spliced
+from paceline.chat.edits.whole import IMPORT
 
-_IMPORT = re.compile(
-    r"(?:import\b|from\s+[\w.]+\s+import\b|#\s*include\b|use\s+[\w:]|using\s+[\w.]|require\b|package\b"
-    r"|(?:const|let|var)\s.*=\s*require\()"
-)
 _KEY = re.compile(r"(?P<name>(?:[\w.$-]+|\"[^\"]+\"))\s*[:=](?!=)")
+_SOURCE = re.compile(r"from\s+(?P<module>[\w.]+)\s+import\s+(?P<names>[\w, ]+)")
 _COMMENT = re.compile(r"(?:#(?!include|\[)|//|/\*|\*|<!--|--|\"\"\")")
 _METHOD = re.compile(r"(?:.*\(\s*&?(?:mut\s+)?(?:self|cls)\b)")
-_FREE = re.compile(r"(?:(?:export|default|async|pub(?:\([^)]*\))?)\s+)*(?:function|class|const|let|var|fn|func|struct|enum|interface|type)\b")
-_KEYED = {"toml", "ini", "css", "scss", "less"}  # where definitions are lists of keys, which may be shown in part
+_FREE = re.compile(
+    r"(?:(?:export|default|async|pub(?:\([^)]*\))?)\s+)*(?:function|class|const|let|var|fn|func|struct|enum|interface|type)\b"
+)
+_KEYED = {
+    "toml",
+    "ini",
+    "css",
+    "scss",
+    "less",
+    "yaml",
+    "yml",
+}  # where definitions are lists of keys, which may be shown in part
 ENOUGH = 0.5  # of an excerpt's lines, how many must be the file's
 
 
@@ -31,6 +39,7 @@ class _Work:
     splices: list[Splice] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     placed: int = 0  # definitions that have found their place
+    known: int = 0  # of them, those that the file has, or that stand beside such
 
     def __post_init__(self) -> None:
         self.had = definitions(self.old, self.language)
@@ -56,7 +65,7 @@ def apply(file: File, new: Sequence[str], language: str) -> Outcome | None:
 
 
 def _outcome(file: File, work: _Work) -> Outcome:
-    return Outcome(spliced(file, work.splices), not work.notes, tuple(work.notes))
+    return Outcome(spliced(file, work.splices), not work.notes, tuple(work.notes), foreign=not work.known)
 
 
 def _known(work: _Work) -> bool:
@@ -117,11 +126,18 @@ def _replace(work: _Work, match: int, number: int) -> None:
     shown = {work.said[at].name for at in _children(work.said, number)}
     marks = {at for at in work.marks if said.top <= at < said.end}
     in_parts = {at for at in marks if not any(work.said[child].covers(at) for child in _children(work.said, number))}
-    keyed = work.language in _KEYED and bool(_keys(work.old[had.head + 1 : had.end]) - _keys(work.new[said.head + 1 : said.end]))
+    keyed = work.language in _KEYED and bool(
+        _keys(work.old[had.head + 1 : had.end]) - _keys(work.new[said.head + 1 : said.end])
+    )
     if (inner and (inner - shown or in_parts) and (shown or in_parts)) or keyed:
         if inner - shown and not in_parts and not keyed and len(shown) > 1:
             work.doubt(f"the answer shows only parts of {had.name}; the rest is kept")
         work.placed += 1
+        work.known += 1
+        if said.top < said.marks and had.top == had.marks:  # a comment that it did not have
+            fit = _fit(work, had, said)
+            comment = [fit(line) for line in work.new[said.top : said.marks]]
+            work.splices.append(Splice(had.marks, had.marks, comment))
         _merge(work, match, number)
         return
     start = had.top if said.top < said.marks else had.marks if said.marks < said.head else had.head
@@ -140,22 +156,16 @@ def _replace(work: _Work, match: int, number: int) -> None:
         if not whole[1]:
             work.doubt(f"what the answer leaves out of {had.name} was filled in by guessing")
     work.placed += 1
+    work.known += 1
     work.splices.append(Splice(start, had.end, lines))
 
 
 def _fit(work: _Work, had: Definition, said: Definition) -> Indenting:
-    """How the answer's indentation becomes the file's: so that at least the head stands where it stood."""
-    old, new = work.old[had.head : had.end], work.new[said.head : said.end]
-    head = (work.new[said.head], work.old[had.head])
-    fit = shape.indenting([head, *shape.alike(old, new)], work.old)
-    if fit(head[0])[: len(shape.blanks(head[1])) + 1].strip() and shape.blanks(fit(head[0])) == shape.blanks(head[1]):
-        return replace(fit, sure=True)
-    return shape.indenting([head], work.old)
+    """How the answer's indentation becomes the file's: so that the head stands where it stood."""
+    return shape.fitting(work.new[said.head : said.end], work.old, (work.new[said.head], work.old[had.head]))
 
 
-def _insert(
-    work: _Work, here: int | None, siblings: Sequence[int], number: int, pairs: dict[int, int]
-) -> None:
+def _insert(work: _Work, here: int | None, siblings: Sequence[int], number: int, pairs: dict[int, int]) -> None:
     """Put a definition that the file does not have after the one before it, or before the one after it."""
     said = work.said[number]
     at = siblings.index(number)
@@ -185,14 +195,14 @@ def _holder(work: _Work, said: Definition) -> int | None:
     holders = [at for at, each in enumerate(work.had) if each.parent is None and _children(work.had, at)]
     head = work.new[said.head].strip()
     method = _METHOD.match(head) is not None if work.language in ("python", "rust") else not _FREE.match(head)
-    if len(holders) != 1 or work.language in ("go", "c", "cpp", "markdown", "toml") or not method:
+    if len(holders) != 1 or work.language in ("go", "c", "cpp", "markdown", "toml", "yaml", "css") or not method:
         return None
     return holders[0]
 
 
 def _addition(work: _Work, said: Definition, near: int, line: int, *, after: bool) -> Splice:
     """New lines beside a definition, indented as it is, with as many empty lines between as the file has there."""
-    fit = shape.indenting([(work.new[said.head], work.old[near])], work.old)
+    fit = shape.fitting(work.new[said.head : said.end], work.old, (work.new[said.head], work.old[near]))
     lines = [fit(each) for each in work.new[said.top : said.end]]
     gap = [""] * _gap(work, line, after=after)
     return Splice(line, line, [*gap, *lines] if after else [*lines, *gap])
@@ -225,18 +235,17 @@ def _loose(work: _Work, here: int | None, there: int | None) -> None:
             continue
         if bare in own:
             last = own[bare]
-        elif there is None and _IMPORT.match(bare):
+        elif there is None and IMPORT.match(bare):
             _import(work, bare)
         elif bare in texts or set(bare) <= set("{}()[];,"):
             continue
         elif (known := _same_key(work, bare, mine)) is not None:
-            fit = shape.indenting([(work.new[at], work.old[known])], work.old)
-            work.splices.append(Splice(known, known + 1, [fit(work.new[at])]))
+            work.splices.append(Splice(known, known + 1, [shape.blanks(work.old[known]) + bare]))
             work.placed += 1
+            work.known += 1
             last = known
         elif last is not None and here is not None:
-            fit = shape.indenting([(work.new[at], work.old[last])], work.old)
-            work.splices.append(Splice(last + 1, last + 1, [shape.blanks(work.old[last]) + bare or fit(bare)]))
+            work.splices.append(Splice(last + 1, last + 1, [shape.blanks(work.old[last]) + bare]))
             work.placed += 1
         elif not _COMMENT.match(bare):
             left_out += 1
@@ -267,8 +276,17 @@ def _same_key(work: _Work, bare: str, mine: Sequence[int]) -> int | None:
 
 
 def _import(work: _Work, bare: str) -> None:
-    """Add an import after the last one, or at the top."""
-    last = max((at for at, line in enumerate(work.old) if _IMPORT.match(line) and not line.startswith("package")), default=None)
+    """Add an import after the last one, or in the place of one of less from the same module, or at the top."""
+    known = [at for at, line in enumerate(work.old) if IMPORT.match(line) and not line.startswith("package")]
+    source = _SOURCE.match(bare)
+    for at in known if source else []:
+        other = _SOURCE.match(work.old[at])
+        if other and source and other["module"] == source["module"]:
+            here = set(re.findall(r"\w+", other["names"]))
+            if here <= set(re.findall(r"\w+", source["names"])):
+                work.splices.append(Splice(at, at + 1, [bare]))
+                return
+    last = known[-1] if known else None
     if work.language in ("go", "golang") or (last is not None and work.old[last].rstrip().endswith(("(", "{", "\\"))):
         work.doubt(f"this import has to be added by hand: {bare}")
         return
@@ -296,9 +314,11 @@ def _excerpt(file: File, work: _Work) -> Outcome | None:
     end = _end_of(old, new, start, ends)
     part = old[start : end + 1]
     pairs = shape.alike(part, new)
-    if len(pairs) < ENOUGH * min(len(new), len([line for line in part if line.strip()])) or not matching.telling([first]):
+    if len(pairs) < ENOUGH * min(len(new), len([line for line in part if line.strip()])) or not matching.telling(
+        [first]
+    ):
         return None
-    fit = shape.indenting(pairs, old)
+    fit = shape.fitting(new, old, (new[0], old[start]))
     outcome = spliced(file, [Splice(start, end + 1, [fit(line) for line in new])])
     return Outcome(outcome, False, (f"the answer was taken for lines {start + 1} to {end + 1} of the file",))
 
@@ -313,10 +333,12 @@ def _end_of(old: Sequence[str], new: Sequence[str], start: int, ends: Sequence[i
 def _with_marks(file: File, new: Sequence[str], marks: set[int]) -> Outcome | None:
     """A text with marks that stand for other parts of the file."""
     old = file.bare
-    fit = shape.indenting(shape.alike(old, new), old)
+    fit = shape.fitting(new, old)
     found = elisions.filled(old, [fit(line) for line in new], marks)
     if found is None:
-        return Outcome(file.text(file.raw), False, ("what the answer leaves out could not be filled in",), applied=False)
+        return Outcome(
+            file.text(file.raw), False, ("what the answer leaves out could not be filled in",), applied=False
+        )
     lines, sure = found
     notes = () if sure else ("what the answer leaves out was filled in by guessing",)
     return Outcome(spliced(file, [Splice(0, len(old), lines)]), sure, notes)

@@ -4,6 +4,7 @@ Line numbers and counts are mostly wrong in small models' diffs; so are the blan
 be missing. https://www.gnu.org/software/diffutils/manual/html_node/Detailed-Unified.html
 """
 
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -64,7 +65,7 @@ def is_diff(text: str) -> bool:
     """Whether a block without the language `diff` is one nevertheless: it has headers, or hunks with signs."""
     lines = text.split("\n")
     at = any(line.startswith("@@") for line in lines)
-    header = any(_OLD.match(one) and _NEW.match(two) for one, two in zip(lines, lines[1:], strict=False))
+    header = any(_OLD.match(one) and _NEW.match(two) for one, two in itertools.pairwise(lines))
     return (at or header) and any(line.startswith(("+", "-")) and line[:3] not in ("+++", "---") for line in lines)
 
 
@@ -153,6 +154,12 @@ def _placed(hunk: Hunk, lines: Sequence[str]) -> tuple[list[Splice], str]:
         elif found.grade == "loose":
             note = "its lines are not quite those of the file"
         return [Splice(start, end, new)], note
+    once = _unrepeated(body)
+    found = matching.find([line.text for line in once if line.sign != "+"], lines) if once != body else None
+    if found is not None and found.good and len(found.places) == 1:
+        start, end = found.places[0]
+        new, _ = _rebuilt(once, lines, start, end)
+        return [Splice(start, end, new)], "lines that it takes away and shows again stay"
     for less in range(1, FUZZ + 1):
         if placed := _less(body, lines, less):
             return placed, "lines around it are not those of the file"
@@ -213,6 +220,46 @@ def _rebuilt(body: Sequence[Line], lines: Sequence[str], start: int, end: int) -
         if line.sign == " " and here < end:
             result.append(lines[here])
     return result, fit.sure and exact
+
+
+def _unrepeated(body: Sequence[Line]) -> list[Line]:
+    """A hunk that takes lines away and shows them again behind new ones, as staying: they do stay, after those."""
+    result, at = list[Line](), 0
+    while at < len(body):
+        ends = [at, at, at]
+        for step, sign in enumerate("-+ "):
+            end = ends[step]
+            while end < len(body) and body[end].sign == sign:
+                end += 1
+            ends[step:] = [end] * (3 - step)
+        goes, comes, stays = body[at : ends[0]], body[ends[0] : ends[1]], body[ends[1] : ends[2]]
+        count = len(goes)
+        again = [line.text.strip() for line in stays[:count]] == [line.text.strip() for line in goes]
+        result += [*comes, *stays] if count and comes and again else [*goes, *comes, *stays]
+        at = ends[2]
+    return result
+
+
+def unmarked(text: str) -> list[str]:
+    """The code of a diff that marks no line as new or gone: its lines without headers, and without the blank before
+    lines that stay, where all of them have it.
+    """
+    lines = [line for line in text.split("\n") if not _HEADER.match(line) and not _GIT.fullmatch(line)]
+    lines = [
+        line for line in lines if not (_OLD.fullmatch(line) or _NEW.fullmatch(line) or line.lstrip().startswith("@@"))
+    ]
+    filled = [line for line in lines if line.strip()]
+    if filled and all(line[0] == " " for line in filled):
+        return [line[1:] for line in lines]
+    for at, line in enumerate(lines):  # the first few may have it, until it was forgotten
+        if line.strip() and line[0] != " ":
+            return [each[1:] for each in lines[:at]] + lines[at:] if all(_one(each) for each in lines[:at]) else lines
+    return lines
+
+
+def _one(line: str) -> bool:
+    """Whether a line has one blank before it, or nothing."""
+    return not line.strip() or (line[0] == " " and line[1:2] != " ")
 
 
 def _less(body: Sequence[Line], lines: Sequence[str], less: int) -> list[Splice]:

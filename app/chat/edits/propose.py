@@ -4,9 +4,8 @@ Search/replace blocks and diffs say what they are; other blocks of code are the 
 is neither beyond doubt is left alone, or comes with notes that say what was guessed.
 """
 
-import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from paceline.chat import naming
 from paceline.chat.blocks import DIFFS, Block, blocks
@@ -15,9 +14,10 @@ from paceline.chat.edits.changes import Change, Form
 from paceline.chat.edits.replacing import Replacement
 from paceline.chat.edits.splices import Outcome
 from paceline.prompts.context import language
-from paceline.prompts.lines import normalise
+from paceline.prompts.lines import line_starts, normalise
 
 LARGEST = 2 * 1024 * 1024  # characters of an answer, and of a file, that are looked at
+SHELLS = {"bash", "sh", "shell", "zsh", "console", "powershell"}
 NEW = 0.5  # of a block's lines, how many may be those of a file that it is not named for
 
 
@@ -84,11 +84,13 @@ class _Proposal:
         said = bool(self.files)
         for block in plain:
             self._code(block, only_named=said)
+        if broken and not edits and not any(each.touched for each in self.files.values()) and self._usual():
+            self._file(self._usual()).doubt("a search/replace block of the answer is damaged and was left out")
         return tuple(_change(each) for each in self.files.values() if each.touched or each.notes)
 
     def _numbered(self, found: Sequence[Block]) -> Iterator[tuple[Block, int, int]]:
         """Blocks with the numbers of their first line and of the one after their last."""
-        starts = [0, *shape.line_starts(self.answer)]
+        starts = [0, *line_starts(self.answer)]
         numbers = {start: number for number, start in enumerate(starts)}
         for block in found:
             yield block, numbers[block.start], numbers.get(block.end, len(starts))
@@ -122,8 +124,8 @@ class _Proposal:
             called = next((each.name for each in mine if each.name and self._resolved(each.name) != name), "")
             if called and target.before is not None:
                 target.doubt(f"the answer calls the file {called}")
-        if broken and (usual := self._usual() or next(iter(by_file), "")):
-            self._file(usual).doubt("a search/replace block of the answer is damaged and was left out")
+        if broken and by_file:
+            self._file(next(iter(by_file))).doubt("another search/replace block is damaged and was left out")
 
     def _replaced_in(self, edit: Replacement) -> str:
         """The file that a replacement is for: the one it names, or the only one that has its lines."""
@@ -146,6 +148,8 @@ class _Proposal:
 
     def _patch_text(self, text: str, name: str, *, cut: bool) -> None:
         found = patch.patches(text)
+        if not found:
+            self._unmarked(text, name)
         for number, each in enumerate(found):
             path = self._patched(each, name)
             if not path:
@@ -162,6 +166,21 @@ class _Proposal:
                 target.doubt(f"the answer calls the file {each.name}")
             if cut and number == len(found) - 1:
                 target.doubt("the answer ends within the diff")
+
+    def _unmarked(self, text: str, name: str) -> None:
+        """A diff that shows the code as it is to be, without saying what is new in it."""
+        header = next(
+            (line.split()[-1] for line in text.split("\n") if line.startswith("+++ ") and line.split()[1:]), name
+        )
+        path = self._resolved(naming.tidy(header.removeprefix("b/"))) or self._usual()
+        lines = shape.said("\n".join(patch.unmarked(text)))
+        if not path or not lines:
+            return
+        target = self._file(path)
+        outcome, _ = _applied(target.after or "", lines, language(path))
+        if outcome is not None and outcome.applied and outcome.text != target.after:
+            target.take(outcome, "diff")
+            target.doubt("the diff does not say which lines are new; it was taken for the code as it is to be")
 
     def _patched(self, each: patch.Patch, name: str) -> str:
         for called in (each.name, each.old, name):
@@ -180,6 +199,9 @@ class _Proposal:
             lines = lines[1:]
         while lines and not lines[0].strip():
             lines.pop(0)
+        unmarked = [line for line in lines if not replacing.is_mark(line)]
+        damaged = len(unmarked) < len(lines)
+        lines = unmarked
         if not lines:
             return
         name = self._resolved(block.name) if block.name else ""
@@ -195,7 +217,12 @@ class _Proposal:
         if outcome is None:
             return
         target = self._file(path)
+        if outcome.foreign and target.touched:
+            target.doubt("a block of code that has nothing of the file was taken for an example")
+            return
         target.take(outcome, form)
+        if damaged and outcome.applied:
+            target.doubt("marks of a search/replace block, which are not where they belong, were ignored")
         if block.name and not name and outcome.applied:
             target.doubt(f"the answer calls the file {block.name}")
         if not block.closed and outcome.applied:
@@ -212,7 +239,7 @@ class _Proposal:
         before = self.given[path]
         tongue = language(path) or block.language
         done = _applied(before, lines, tongue)
-        if done[0] is not None and done[0].text == before and done[0].applied and not done[0].notes:
+        if done[0] is not None and done[0].text == before and done[0].applied:
             return None, done[1]  # it shows the file as it is
         if target is None or not target.touched or target.after is None or target.after == before:
             return done
@@ -229,7 +256,9 @@ class _Proposal:
 
     def _new(self, block: Block, lines: Sequence[str]) -> None:
         """A file that there is not yet."""
-        if not naming.is_alike(block.language, language(block.name)) or len(lines) < 2:
+        if not naming.is_alike(block.language, language(block.name)):
+            return
+        if len(lines) < 2 and block.language in SHELLS:  # what to type, rather
             return
         target = self._file(block.name)
         target.take(Outcome("".join(line + "\n" for line in lines), block.closed), "whole")
@@ -242,7 +271,9 @@ class _Proposal:
 
     def _alone_above(self, block: Block) -> bool:
         """Whether the line above a block has nothing but its name."""
-        above = [line for line in normalise(self.answer[max(0, block.start - 600) : block.start]).split("\n") if line.strip()]
+        above = [
+            line for line in normalise(self.answer[max(0, block.start - 600) : block.start]).split("\n") if line.strip()
+        ]
         return bool(above) and naming.name_alone(above[-1].strip().lstrip("#-*0123456789. ")) == block.name
 
     def _likely(self, lines: Sequence[str], tag: str) -> str:

@@ -11,7 +11,7 @@ next begins. They may stand in fences, have fences in them, or none.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from paceline.chat.edits import matching, shape
@@ -20,7 +20,9 @@ from paceline.chat.edits.splices import Outcome, Splice, spliced
 from paceline.chat.naming import name_above, name_alone
 
 _WORD = r"(?:SEARCH|ORIGINAL|OLD|BEFORE|FIND|HEAD|CURRENT)"
-_START = re.compile(rf"\s*(?:<{{5,9}}(?!<)[ \t]*(?P<rest>.{{0,200}})|<{{3,9}}[ \t]*{_WORD}\b[ \t]*(?P<more>.{{0,200}}))")
+_START = re.compile(
+    rf"\s*(?:<{{5,9}}(?!<)[ \t]*(?P<rest>.{{0,200}})|<{{3,9}}[ \t]*{_WORD}\b[ \t]*(?P<more>.{{0,200}}))"
+)
 _DIVIDER = re.compile(r"\s*={5,9}[ \t]*(?:REPLACE(?:MENT)?|UPDATED|NEW|AFTER)?[ \t]*")
 _END = re.compile(r"\s*(?:>{5,9}(?!>).{0,200}|>{3,9}[ \t]*(?:REPLACE|UPDATED|NEW|AFTER|END)\b.{0,200})")
 _FENCE = re.compile(r"\s*(?:`{3,}|~{3,})[^`]*")
@@ -61,16 +63,14 @@ def replacements(lines: Sequence[str]) -> tuple[list[Replacement], int]:
         at = last = end + 1 if ended else end
         cut = not ended and end >= len(lines)
         search, replace = _unfenced(search), _unfenced(replace)
+        while replace and _DIVIDER.fullmatch(replace[-1]) and not any(map(_DIVIDER.fullmatch, search)):
+            replace.pop()  # a second one, right before the end
         found.append(Replacement(name, tuple(search), tuple(replace), first, at, cut))
     return found, broken
 
 
 def _until(lines: Sequence[str], at: int, mark: re.Pattern[str]) -> tuple[list[str], int, bool]:
-    """Lines up to a mark, the mark's number, and whether it is there; up to a block's start, or the end, if not.
-
-    A text may have a line of its own that looks like a divider, such as a heading's underline in a README: where no
-    other follows, that is it.
-    """
+    """Lines up to a mark, the mark's number, and whether it is there; up to a block's start, or the end, if not."""
     for here in range(at, len(lines)):
         if mark.fullmatch(lines[here]):
             return list(lines[at:here]), here, True
@@ -119,9 +119,7 @@ def apply(edits: Sequence[Replacement], file: File) -> Outcome:
     return Outcome(spliced(file, splices), sure and bool(splices), tuple(notes), bool(splices))
 
 
-def _placed(
-    edit: Replacement, lines: Sequence[str], taken: Sequence[tuple[int, int]]
-) -> tuple[Splice | None, str]:
+def _placed(edit: Replacement, lines: Sequence[str], taken: Sequence[tuple[int, int]]) -> tuple[Splice | None, str]:
     """Where the edit goes and what it puts there, and what is not sure about that."""
     search = matching.trimmed(edit.search)
     replace = list(edit.replace)
@@ -130,6 +128,8 @@ def _placed(
             return None, "it does not say which lines are to be replaced"
         return Splice(0, len(lines), replace), ""
     found = matching.find(search, lines)
+    if (found is None or not found.good) and (within := _within(search, replace, lines)):
+        return within, ""
     if found is None:
         again = matching.find(matching.trimmed(replace), lines) if any(line.strip() for line in replace) else None
         done = again is not None and again.grade == "exact"
@@ -151,6 +151,19 @@ def _placed(
     return Splice(start, end, new), note
 
 
+def _within(search: Sequence[str], replace: Sequence[str], lines: Sequence[str]) -> Splice | None:
+    """The replacement of a text that begins or ends within lines, where the file has it once."""
+    text, wanted = "\n".join(lines), "\n".join(search)
+    if text.count(wanted) != 1 or not matching.telling(search):
+        return None
+    at = text.index(wanted)
+    start, end = text.rfind("\n", 0, at) + 1, text.find("\n", at + len(wanted))
+    end = len(text) if end < 0 else end
+    new = text[start:at] + "\n".join(matching.trimmed(replace)) + text[at + len(wanted) : end]
+    first = text.count("\n", 0, start)
+    return Splice(first, first + text.count("\n", start, end) + 1, new.split("\n"))
+
+
 def _fitted(
     search: Sequence[str], replace: Sequence[str], lines: Sequence[str], start: int, end: int
 ) -> tuple[list[str], bool]:
@@ -164,3 +177,8 @@ def finds(edit: Replacement, lines: Sequence[str]) -> bool:
     """Whether the lines that an edit looks for are among these."""
     found = matching.find(edit.search, lines)
     return found is not None and found.grade != "similar"
+
+
+def is_mark(line: str) -> bool:
+    """Whether a line is the first or the last mark of a block; a divider may be something else."""
+    return _START.fullmatch(line) is not None or _END.fullmatch(line) is not None

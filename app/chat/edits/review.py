@@ -151,9 +151,7 @@ def _groups(change: Change, context: int) -> Iterator[list[Pair]]:
         yield from _between(old, at, len(old), shift, context, 0)
 
 
-def _between(
-    old: Sequence[str], start: int, end: int, shift: int, after: int, before: int
-) -> Iterator[list[Pair]]:
+def _between(old: Sequence[str], start: int, end: int, shift: int, after: int, before: int) -> Iterator[list[Pair]]:
     """Lines [start, end) that stay: the first `after` and the last `before` of them, and a gap for the others."""
     if end - start <= after + before + 1:  # a gap of one line is no gain
         yield [_same(old, at, shift) for at in range(start, end)]

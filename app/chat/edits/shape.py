@@ -164,6 +164,42 @@ def _candidates(counted: Iterable[tuple[str, str]], unit: str) -> Iterator[Inden
             yield Indenting(step, unit, depth - level)
 
 
+def fitting(new: Sequence[str], old: Sequence[str], head: tuple[str, str] | None = None) -> Indenting:
+    """How the indentation of code that was written anew becomes the file's.
+
+    head: a line of it, and the line of the file that stands where it goes; None: it begins where the file does. Steps
+    of blanks become the file's steps where those are tabs, or where lines that both have agree better with it then.
+    """
+    said, had = blanks(head[0]) if head else "", blanks(head[1]) if head else ""
+    step, unit = unit_of(new), unit_of(old)
+    plain = _moved(said, had)
+    if unit == step:
+        return plain
+    counted = {blank for line in new if line.strip() and (blank := blanks(line))}
+    width = 1 if step == "\t" else len(step)
+    scaled = Indenting(width, unit, _depth(had, unit) - _depth(said, step))
+    kinds = {blank[0] for blank in counted}
+    if len(kinds) == 1 and (kinds == {"\t"}) != (unit == "\t") and any(blanks(line) for line in old if line.strip()):
+        return scaled
+    pairs = [(blanks(one), blanks(other)) for one, other in alike(old, new)]
+    agree = sum(scaled.indent(one) == other for one, other in pairs)
+    return scaled if agree > sum(plain.indent(one) == other for one, other in pairs) else plain
+
+
+def _moved(said: str, had: str) -> Indenting:
+    """The same indentation, further in or out as one is from the other."""
+    if had == said:
+        return AS_IT_IS
+    if had.endswith(said):
+        return Indenting(0, "", len(had) - len(said), had[: len(had) - len(said)])
+    return Indenting(0, "", len(had) - len(said))
+
+
+def _depth(blank: str, unit: str) -> int:
+    """How many steps an indentation has."""
+    return blank.count("\t") + blank.count(" ") // (4 if unit == "\t" else len(unit))
+
+
 def _by_kind(lines: Sequence[str]) -> Indenting:
     return AS_IT_IS if unit_of(lines) != "\t" else Indenting(4, "\t", 0, sure=False)
 

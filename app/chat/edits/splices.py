@@ -1,5 +1,6 @@
 """Lines of a file that give way to others, and what comes of them."""
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -23,6 +24,7 @@ class Outcome:
     sure: bool
     notes: tuple[str, ...] = ()
     applied: bool = True  # False: nothing of it could be
+    foreign: bool = False  # what was applied has nothing that the file had: it may be an example
 
 
 def spliced(file: File, splices: Sequence[Splice]) -> str:
@@ -38,4 +40,4 @@ def spliced(file: File, splices: Sequence[Splice]) -> str:
 def overlap(splices: Sequence[Splice]) -> bool:
     """Whether two of them are about the same lines."""
     ordered = sorted(splices, key=lambda one: (one.start, one.end))
-    return any(one.end > other.start for one, other in zip(ordered, ordered[1:], strict=False))
+    return any(one.end > other.start for one, other in itertools.pairwise(ordered))

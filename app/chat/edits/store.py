@@ -1,4 +1,4 @@
-"""Files of a workspace, byte for byte: reading what may be changed, and writing it so that nothing is ever half done."""
+"""Files of a workspace, byte for byte: reading what may be changed, and writing it so that nothing is half done."""
 
 import contextlib
 import hashlib
@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 from paceline.errors import InputError
+from paceline.text import strip_controls
 
 LARGEST = 4 * 1024 * 1024  # bytes of a file that is changed
 NEW_MODE = 0o666  # of a new file, before the process's umask
@@ -70,7 +71,7 @@ def read_bytes(file: Path, name: str) -> bytes | None:
         return None
     except (OSError, ValueError) as error:
         raise InputError(f"cannot read {_shown(name)}: {_reason(error)}") from error
-    with open(handle, "rb") as opened:
+    with os.fdopen(handle, "rb") as opened:
         state = os.fstat(handle)
         if not stat.S_ISREG(state.st_mode):
             raise InputError(f"{_shown(name)} is not a regular file")
@@ -137,7 +138,7 @@ def _replace(file: Path, data: bytes, old: os.stat_result | None, mode: int | No
         return
     handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name[:100]}.", suffix=".tmp")
     try:
-        with open(handle, "wb") as opened:
+        with os.fdopen(handle, "wb") as opened:
             opened.write(data)
             opened.flush()
             os.fsync(handle)
@@ -193,6 +194,4 @@ def _reason(error: Exception) -> str:
 
 
 def _shown(name: str) -> str:
-    from paceline.text import strip_controls
-
     return " ".join(strip_controls(name).split("\n"))

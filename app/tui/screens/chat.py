@@ -209,7 +209,7 @@ class ChatScreen(Screen[None]):
         drafted = told.get("draft_n") or 0
         self.show_figures(
             model=turn.model or self._figures.model,
-            rate=told.get("predicted_per_second"),
+            rate=told.get("predicted_per_second") or None,
             acceptance=told.get("draft_n_accepted", 0) / drafted if drafted else None,
             speedup=told.get("speed_up"),
         )

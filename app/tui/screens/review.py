@@ -62,6 +62,7 @@ class ReviewScreen(Dialog[tuple[Accepted, ...] | None]):
         files = self.query_one("#files", OptionList)
         files.display = len(self._review.changes) > 1
         files.can_focus = False
+        self._lay_out(self.app.size.width)
         self._show(0)
 
     @on(Resize)

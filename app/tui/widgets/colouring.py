@@ -1,7 +1,7 @@
 """Colours of code: which tokens a fence's lines are made of, worked out a little at a time. Nothing here draws."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from time import perf_counter
 
@@ -138,7 +138,7 @@ class _Resumable:
         at, token = len(text), Token.Text
         known: list[tuple[Span, ...]] = []
         try:
-            for start, kind, part in ExtendedRegexLexer.get_tokens_unprocessed(self._lexer, context=context):
+            for start, kind, part in _resumed(self._lexer, context):
                 if start + len(part) == len(text) and "\n" in part[:-1] and len(part) <= AGAIN:
                     at, token = start, kind
                     break
@@ -150,6 +150,12 @@ class _Resumable:
         shown = [list(line) for line in self._before]
         for_now = list(map(tuple, _split(shown, self._rest, _style(token)))) if self._rest else []
         return first, known + for_now
+
+
+def _resumed(lexer: RegexLexer, context: LexerContext) -> Iterator[tuple[int, _TokenType, str]]:
+    """Runs a lexer from where the context says, which any lexer of states can: their tables have the same form."""
+    run: Callable[..., Iterator[tuple[int, _TokenType, str]]] = ExtendedRegexLexer.get_tokens_unprocessed
+    return run(lexer, context=context)
 
 
 def _split(pending: list[list[Span]], text: str, style: str) -> Iterator[list[Span]]:

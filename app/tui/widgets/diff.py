@@ -79,8 +79,12 @@ class DiffView(ScrollView, can_focus=True):
         *("diff--out-mark", "diff--in-mark"),
     }
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "scroll_up", "Up", show=False),
-        Binding("down", "scroll_down", "Down", show=False),
+        Binding("up", "lines(-1)", "Up", show=False),
+        Binding("down", "lines(1)", "Down", show=False),
+        Binding("pageup", "pages(-1)", "Page up", show=False),
+        Binding("pagedown", "pages(1)", "Page down", show=False),
+        Binding("home", "edge(False)", "First line", show=False),
+        Binding("end", "edge(True)", "Last line", show=False),
     ]
 
     split: reactive[bool] = reactive(False)
@@ -116,6 +120,18 @@ class DiffView(ScrollView, can_focus=True):
         self.hunk = there
         self._reveal()
         return True
+
+    def action_lines(self, step: int) -> None:
+        """Scroll by lines; at once, as a glide through a large change costs more than it shows."""
+        self.scroll_relative(y=step, animate=False)
+
+    def action_pages(self, step: int) -> None:
+        """Scroll by screens, with a line in common."""
+        self.action_lines(step * max(1, self.scrollable_content_region.height - 1))
+
+    def action_edge(self, end: bool) -> None:
+        """Scroll to the last line, or to the first."""
+        self.scroll_to(y=self.max_scroll_y if end else 0, animate=False)
 
     # --- what stands where --------------------------------------------------------------------------------------------
 

@@ -1,8 +1,19 @@
 """One line at the bottom: which model, what it is doing, how fast, and how full the context is."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
+from rich.cells import cell_len
+from textual.content import Content
 from textual.widget import Widget
+
+from paceline.text import strip_controls
+from paceline.tui.widgets.rows import shorten
+
+BAR = 8  # cells of the context's bar
+GAP = " · "
+MODEL = 24  # cells of the model's name at most, where other parts would have no room
 
 
 @dataclass(frozen=True)
@@ -23,20 +34,86 @@ class Figures:
 
 def reading(done: int, total: int, seconds_left: float | None = None) -> str:
     """The state while the prompt is read: tokens, and how long it will take where that is known."""
-    raise NotImplementedError
+    told = f"reading {done:,} of {total:,} tokens"
+    if seconds_left is None:
+        return told
+    if seconds_left < 90:
+        return f"{told}, {max(1, round(seconds_left))} s left"
+    return f"{told}, {round(seconds_left / 60)} min left"
 
 
 def line(figures: Figures, width: int, *, ascii_only: bool = False) -> str:
-    """The footer as text of at most `width` cells: the least important parts go first where there is no room."""
-    raise NotImplementedError
+    """The footer as text of at most `width` cells: the least important parts go first where there is no room.
+
+    What stays longest: state, context, tokens per second, queue, model, acceptance, speed-up, hint.
+    """
+    parts = list(_parts(figures, ascii_only))
+    gap = " | " if ascii_only else GAP
+    kept: set[int] = set()
+    for at in sorted(range(len(parts)), key=lambda at: parts[at][0]):
+        for text in parts[at][1]:  # from its longest form to its shortest
+            chosen = [parts[each][1][0] for each in sorted(kept)]
+            if cell_len(gap.join([*chosen, text])) <= width:
+                parts[at] = (parts[at][0], [text])
+                kept.add(at)
+                break
+    if not kept and parts:
+        return shorten(min(parts)[1][-1], width)
+    return gap.join(parts[at][1][0] for at in sorted(kept))
 
 
 class Footer(Widget):
     """Draws the figures it was shown last; nothing moves by itself."""
 
+    DEFAULT_CSS = Path(__file__).with_suffix(".tcss").read_text(encoding="utf-8")
+
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
+        self._figures = Figures()
 
     def show(self, figures: Figures) -> None:
         """Draws these figures."""
-        raise NotImplementedError
+        if figures != self._figures:
+            self._figures = figures
+            self.refresh()
+
+    def render(self) -> Content:
+        """The line."""
+        return Content(line(self._figures, self.size.width, ascii_only=self.app.console.options.ascii_only))
+
+
+def _parts(figures: Figures, ascii_only: bool) -> Iterator[tuple[int, list[str]]]:
+    """How important each part is (0: most), and its texts, the longest first; from left to right."""
+    if figures.model:
+        name = _line(figures.model)
+        yield 4, [name, shorten(name, MODEL), shorten(name, MODEL // 2)]
+    if figures.state:
+        state = _line(figures.state)
+        yield 0, [state, state.removeprefix("reading ").replace(" tokens", ""), state.partition(",")[0]]
+    if figures.rate is not None:
+        yield 2, [f"{figures.rate:.1f} tokens/s", f"{figures.rate:.0f} t/s"]
+    if figures.acceptance is not None:
+        yield 5, [f"{figures.acceptance:.0%} accepted", f"{figures.acceptance:.0%}"]
+    if figures.speedup is not None:
+        yield 6, [f"{figures.speedup:.1f}{'x' if ascii_only else '×'} faster", f"{figures.speedup:.1f}x"]
+    if figures.used is not None and figures.size:
+        yield 1, _context(figures.used, figures.size, figures.about, ascii_only)
+    if figures.queued:
+        yield 3, [f"{figures.queued} waiting"]
+    if figures.hint:
+        yield 7, [_line(figures.hint)]
+
+
+def _context(used: int, size: int, about: bool, ascii_only: bool) -> list[str]:
+    part = used / size
+    filled = min(BAR, max(1 if used else 0, round(part * BAR)))
+    full, empty = "#-" if ascii_only else "█░"
+    bar = full * filled + empty * (BAR - filled)
+    tilde = "~" if about else ""
+    over = " over!" if used > size else ""
+    short = f"{tilde}{part:.0%}{over}"
+    return [f"{bar} {tilde}{used:,}/{size:,}{over}", f"{bar} {short}", f"context {short}", short]
+
+
+def _line(text: str) -> str:
+    return " ".join(strip_controls(text).split())

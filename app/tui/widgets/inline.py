@@ -48,7 +48,10 @@ def _leaf(token: Token, style: Names) -> list[Span]:
         return [(strip_controls(token.content), (*style, "code"))]
     if token.type == "image":
         shown = strip_controls(token.content or "image")
-        return [(shown, (*style, "link")), (f" ({strip_controls(str(token.attrGet('src') or ''))})", (*style, "address"))]
+        return [
+            (shown, (*style, "link")),
+            (f" ({strip_controls(str(token.attrGet('src') or ''))})", (*style, "address")),
+        ]
     return [(strip_controls(token.content), style)]
 
 
@@ -58,11 +61,19 @@ def _told(spans: list[Span], address: str) -> str:
     return address if shown and address in (shown, f"mailto:{shown}", f"http://{shown}") else ""
 
 
+class _Parser(MarkdownIt):
+    """Shows an address as it was written."""
+
+    def normalizeLink(self, url: str) -> str:  # noqa: N802 - markdown-it's name
+        return url
+
+    def normalizeLinkText(self, link: str) -> str:  # noqa: N802 - markdown-it's name
+        return link
+
+
 @lru_cache(maxsize=1)
 def _parser() -> MarkdownIt:
     rules = ["newline", "escape", "backticks", "strikethrough", "emphasis", "link", "image", "autolink", "entity"]
-    parser = MarkdownIt("zero", {"html": False, "maxNesting": 20})
+    parser = _Parser("zero", {"html": False, "maxNesting": 20})
     parser.enable([*rules, "balance_pairs", "fragments_join"], ignoreInvalid=True)
-    parser.normalizeLink = str  # an address is shown as it was written
-    parser.normalizeLinkText = str
     return parser

@@ -200,5 +200,3 @@ def _indented_rows(spans: Sequence[Span], mark: str, indent: int, width: int) ->
 
 def _joined(lines: Sequence[str]) -> str:
     return "\n".join(map(untab, lines))
-
-

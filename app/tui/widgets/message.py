@@ -46,7 +46,6 @@ class Entry:
         self._settled = 0  # sections that are right as they are
         self._starts: list[int] = []
         self.width = 0  # that it is laid out for; 0: it is not
-        self.version = 0  # of its rows: others where it differs
 
     @property
     def height(self) -> int:
@@ -106,7 +105,6 @@ class Entry:
         self._catch_up()
         reader = self._reader
         assert reader is not None
-        self.version += 1
         same = self._settled + 1 if self._sections else 0  # the head is a section, too
         changed = self._starts[same - 1] if same and self._starts else 0
         before = self._sections[same] if same and same < len(self._sections) else None
@@ -114,7 +112,7 @@ class Entry:
         head = self._head(width)
         if self._sections and self._sections[0].height != head.height:
             changed = 0
-        sections = [head, *self._sections[1:same]] if same else [head]
+        sections: list[Laid | LaidFence] = [head, *self._sections[1:same]]
         more, extra = reader.hanging() if not self._finished else ("", None)
         blocks = reader.blocks if extra is None else [*reader.blocks, extra]
         for at in range(self._settled, len(blocks)):
@@ -122,11 +120,10 @@ class Entry:
             hanging = more if at == len(reader.blocks) - 1 and extra is None else ""
             if block.kind == "fence":
                 coloured = [] if block is extra else self._coloured(at, block)
-                if fence is not None and fence.block is block:
-                    laid, changed = fence, changed + fence.grow(hanging)
-                else:
-                    laid = LaidFence(block, width, first=first, coloured=coloured)
-                    laid.grow(hanging)
+                kept = fence is not None and fence.block is block
+                laid = fence if fence is not None and kept else LaidFence(block, width, first=first, coloured=coloured)
+                grown = laid.grow(hanging)
+                changed += grown if kept else 0
                 sections.append(laid)
             else:
                 sections.append(lay(block, width, first=first, more=hanging))
@@ -170,20 +167,20 @@ class Entry:
         found = (each for each in self._sections if isinstance(each, LaidFence) and each.block.number == number)
         return next((each.indent for each in found), 0)
 
-    def colour(self) -> tuple[bool, list[range]]:
-        """Works on colours for a moment. Returns whether there is more to do, and the rows that look different now."""
-        rows: list[range] = []
-        for at, colouring in self._colours.items():
-            if colouring.working:
-                lines = colouring.work()
-                laid = self._sections[at + 1] if at + 1 < len(self._sections) else None
-                if isinstance(laid, LaidFence) and lines:
-                    first = self._starts[at]
-                    within = laid.rows_of(lines)
-                    rows.append(range(first + within.start, first + within.stop))
-                    self.version += 1
-                break
-        return any(each.working for each in self._colours.values()), rows
+    @property
+    def uncoloured(self) -> bool:
+        """Whether there is code whose colours have not been worked out yet."""
+        return any(each.working for each in self._colours.values())
+
+    def colour(self) -> list[range]:
+        """Works on colours for a moment. Returns the rows that look different now."""
+        at = next(at for at, each in self._colours.items() if each.working)
+        lines = self._colours[at].work()
+        laid = self._sections[at + 1] if at + 1 < len(self._sections) else None
+        if not isinstance(laid, LaidFence) or not lines:
+            return []
+        within = laid.rows_of(lines)
+        return [range(self._starts[at] + within.start, self._starts[at] + within.stop)]
 
     def _catch_up(self) -> None:
         if self._reader is None:
@@ -216,7 +213,7 @@ class Entry:
 
     def _head(self, width: int) -> Laid:
         who = YOU if self.turn.role == "user" else strip_controls(self.turn.model) or "Paceline"
-        which = f"‹ {self.branch[0]}/{self.branch[1]} ›" if self.branch[1] > 1 else ""
+        which = f"< {self.branch[0]}/{self.branch[1]} >" if self.branch[1] > 1 else ""
         name = shorten(untab(who), max(1, width - measure([(which, ())]) - 1))
         blank = max(1, width - measure([(name + which, ())]))
         role = "you" if self.turn.role == "user" else "model"
@@ -242,7 +239,7 @@ def branch_columns(entry: Entry) -> tuple[range, range]:
     """Where in the first row the marks for the branch before and the one after stand."""
     if entry.branch[1] <= 1 or not entry.width:
         return range(0), range(0)
-    size = len(f"‹ {entry.branch[0]}/{entry.branch[1]} ›")
+    size = len(f"< {entry.branch[0]}/{entry.branch[1]} >")
     first = max(0, entry.width - size)
     return range(first, first + size // 2), range(first + size // 2, first + size)
 

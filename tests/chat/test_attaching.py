@@ -1,0 +1,255 @@
+"""Files, folders, symbols, changes and outputs as the model is shown them."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from paceline.chat.context import attaching
+from paceline.chat.context.attaching import Attaching, KeptBackError, message_text
+from paceline.chat.context.finder import DIFF, OUTPUT, Finder, Found
+from paceline.chat.context.mentions import mentions
+from paceline.chat.turns import Attached
+from paceline.errors import InputError
+
+KEY = "ghp_" + "a1B2" * 9
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    top = tmp_path / "work"
+    (top / "app").mkdir(parents=True)
+    (top / "app/cli.py").write_text("import os\n\n\ndef main():\n    return 1\n\n\nclass A:\n    def f(self): ...\n")
+    (top / "long.txt").write_text("".join(f"line {at}\n" for at in range(1, 101)))
+    return top
+
+
+@pytest.fixture
+def read(root: Path) -> Attaching:
+    return Attaching(root)
+
+
+def git(root: Path, *words: str) -> None:
+    who = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}
+    subprocess.run(["git", *words], cwd=root, check=True, capture_output=True, env={**os.environ, **who})
+
+
+def test_a_file_is_read_exactly(root, read):
+    (root / "odd.txt").write_bytes(b"a\r\nb\tc\x1b[31m\n\n  ")
+    attached = read.file("odd.txt")
+    assert attached == Attached("file", "odd.txt", "a\r\nb\tc\x1b[31m\n\n  ", str(root / "odd.txt"))
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [(b"\xef\xbb\xbfa", "a"), ("ä\n".encode("utf-16"), "ä\n"), (b"", ""), ("é".encode(), "é")],
+)
+def test_what_an_editor_reads_is_read(root, read, data, text):
+    (root / "x.txt").write_bytes(data)
+    assert read.file("x.txt").text == text
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [(b"a\0b", "not text"), (b"\xff\x00a", "not UTF-8|NUL"), (b"caf\xe9", "not UTF-8"), (b"x" * (4 * 2**20 + 1), "larger than 4 MiB")],
+)
+def test_what_is_no_text_is_refused_with_a_reason(root, read, data, why):
+    (root / "x.bin").write_bytes(data)
+    with pytest.raises(InputError, match=why):
+        read.file("x.bin")
+
+
+@pytest.mark.parametrize("path", ["nothing.py", "app/cli.py/x", "a\0b", "\ud800", "x" * 300, "~nobody-here/x"])
+def test_what_is_not_there_is_said_not_to_be(read, path):
+    with pytest.raises(InputError):
+        read.file(path)
+
+
+def test_a_folder_a_pipe_and_a_locked_file_are_no_files(root, read):
+    os.mkfifo(root / "pipe")
+    for path in ("app", "pipe"):
+        with pytest.raises(InputError):
+            read.file(path)
+
+
+def test_lines_of_a_file_are_those_an_editor_numbers(read):
+    attached = read.file("long.txt", 10, 12)
+    assert (attached.name, attached.text) == ("long.txt:10-12", "line 10\nline 11\nline 12\n")
+    assert read.file("long.txt", 7, 7).name == "long.txt:7"
+    assert read.file("long.txt", 99, 500).name == "long.txt:99-100"
+
+
+def test_a_line_that_is_not_there_is_said_not_to_be(read):
+    with pytest.raises(InputError, match="100 lines"):
+        read.file("long.txt", 101, 120)
+
+
+def test_the_last_line_may_have_no_end(root, read):
+    (root / "x.txt").write_text("a\nb")
+    assert read.file("x.txt", 2, 2).text == "b"
+    assert read.file("x.txt", 1, 2).text == "a\nb"
+
+
+def test_secrets_are_replaced_and_it_is_said(root, read):
+    (root / "conf.py").write_text(f"KEY = '{KEY}'\nb = 1\n")
+    attached = read.file("conf.py")
+    assert KEY not in attached.text
+    assert attached.text.endswith("b = 1\n")
+    assert "asterisks" in attached.cut
+
+
+@pytest.mark.parametrize("name", [".env", "id_rsa", "server.pem", ".ssh/config", ".aws/x"])
+def test_a_file_of_secrets_is_refused_for_good(root, read, name):
+    (root / name).parent.mkdir(exist_ok=True)
+    (root / name).write_text("x")
+    for override in (False, True):
+        with pytest.raises(KeptBackError) as told:
+            read.file(name, override=override)
+        assert not told.value.may_override
+
+
+def test_a_link_to_a_file_of_secrets_is_one(root, read):
+    (root / ".env").write_text("x")
+    (root / "harmless.txt").symlink_to(root / ".env")
+    with pytest.raises(KeptBackError):
+        read.file("harmless.txt", override=True)
+
+
+def test_an_ignored_file_needs_a_yes(root, read):
+    (root / ".pacelineignore").write_text("long.txt\n")
+    with pytest.raises(KeptBackError, match="ignore") as told:
+        read.file("long.txt")
+    assert told.value.may_override
+    assert read.file("long.txt", override=True).text.startswith("line 1\n")
+
+
+def test_a_file_outside_of_the_workspace_needs_a_yes(root, read, tmp_path):
+    (tmp_path / "other.txt").write_text("other")
+    (root / "link.txt").symlink_to(tmp_path / "other.txt")
+    for path in ("../other.txt", str(tmp_path / "other.txt"), "link.txt"):
+        with pytest.raises(KeptBackError, match="outside") as told:
+            read.file(path)
+        assert told.value.may_override
+        assert read.file(path, override=True).name == str(tmp_path / "other.txt")
+
+
+def test_a_folder_is_listed_and_its_files_follow(root, read):
+    (root / "app/.gitignore").write_text("*.log\n")
+    (root / "app/x.log").write_text("noise")
+    (root / "app/blob").write_bytes(b"\0\1")
+    attached = read.folder("app")
+    assert (attached.kind, attached.name) == ("folder", "app/")
+    assert attached.text.startswith("app/\n.gitignore\nblob\ncli.py\n")
+    assert "===== cli.py\nimport os\n" in attached.text
+    assert "noise" not in attached.text
+    assert "blob" in attached.cut
+
+
+def test_a_folder_is_shown_as_far_as_it_goes_and_the_rest_is_named(root, read, monkeypatch):
+    monkeypatch.setattr(attaching, "FOLDER", 1000)
+    (root / "many").mkdir()
+    for at in range(5):
+        (root / f"many/{at}.txt").write_text("x" * 400)
+    attached = read.folder("many/")
+    assert attached.text.count("=====") == 2
+    assert attached.cut == "listed only, without their text: 2.txt, 3.txt, 4.txt"
+    assert len(attached.text) < 1200
+
+
+def test_an_ignored_folder_needs_a_yes_and_is_shown_then(root, read):
+    (root / ".git").mkdir()
+    (root / ".gitignore").write_text("app/\n")
+    with pytest.raises(KeptBackError):
+        read.folder("app")
+    assert "import os" in read.folder("app", override=True).text
+
+
+def test_the_workspace_itself_is_a_folder(read):
+    assert "===== app/cli.py" in read.folder(".").text
+
+
+def test_a_symbol_is_shown_whole(root, read):
+    found = Found("symbol", "main", "@main", "app/cli.py", 2)
+    (root / "app/cli.py").write_text("# moved down\n" + (root / "app/cli.py").read_text())
+    attached = read.of(found)
+    assert attached.text == "def main():\n    return 1\n"
+    assert attached.name == "main, app/cli.py:5-6"
+
+
+def test_a_symbol_that_is_gone_is_said_to_be(root, read):
+    (root / "app/cli.py").write_text("")
+    with pytest.raises(InputError, match="not defined"):
+        read.of(Found("symbol", "main", "@main", "app/cli.py", 4))
+
+
+def test_the_diff_has_what_is_staged_and_what_is_not(root, read):
+    git(root, "init", "-q")
+    git(root, "add", ".")
+    git(root, "commit", "-qm", "x")
+    with pytest.raises(InputError, match="nothing has changed"):
+        read.diff()
+    (root / "long.txt").write_text("short\n")
+    (root / "new.py").write_text("new = 1\n")
+    git(root, "add", "new.py")
+    attached = read.of(DIFF)
+    assert attached.kind == "diff"
+    assert "+++ b/long.txt\n" in attached.text
+    assert "+new = 1\n" in attached.text
+
+
+def test_a_secret_in_the_diff_is_not_shown(root, read):
+    (root / ".env").write_text("A=1\n")
+    git(root, "init", "-q")
+    git(root, "add", "-f", ".")
+    git(root, "commit", "-qm", "x")
+    (root / ".env").write_text("A=2\n")
+    (root / "long.txt").write_text(f"token = '{KEY}'\n")
+    attached = read.diff()
+    assert ".env" not in attached.text
+    assert KEY not in attached.text
+    assert "kept back" in attached.cut
+
+
+def test_without_git_there_is_no_diff(read):
+    with pytest.raises(InputError):
+        read.diff()
+
+
+def test_the_last_output_is_attached_if_there_is_one(read):
+    last = Attached("output", "$ ls", "a\n[exit status 0]")
+    assert read.of(OUTPUT, last) is last
+    with pytest.raises(InputError, match="no command"):
+        read.of(OUTPUT)
+
+
+def test_a_mention_is_read(root, read):
+    finder = Finder(root)
+    finder.refresh(60)
+    names = mentions("see @long.txt:3-4, @A.f and @app/", lambda name: finder.resolve(name) is not None)
+    assert [read.mention(each, finder).name for each in names] == ["long.txt:3-4", "A.f, app/cli.py:9", "app/"]
+
+
+def test_a_mention_of_nothing_says_so(root, read):
+    mention = mentions("see @no/such.py", lambda name: False)[0]
+    with pytest.raises(InputError, match="no/such"):
+        read.mention(mention, Finder(root))
+
+
+def test_a_message_shows_what_is_attached_then_the_question():
+    attached = [Attached("file", "a.py", "x = 1\n"), Attached("output", "$ ls", "a\n[exit status 0]")]
+    assert message_text("Why?", attached) == (
+        "File: a.py\n```python\nx = 1\n```\n\nFile: $ ls\n```\na\n[exit status 0]\n```\n\nWhy?"
+    )
+    assert message_text("Why?", []) == "Why?"
+
+
+def test_another_question_about_the_same_begins_the_same():
+    attached = [Attached("file", "a.py", "x = 1\n")]
+    one, two = message_text("Why?", attached), message_text("How?", attached)
+    assert one[:-4] == two[:-4]
+
+
+def test_a_fence_in_a_file_does_not_end_it():
+    text = message_text("", [Attached("file", "a.md", "```\nx\n```\n")])
+    assert text.startswith("File: a.md\n````markdown\n") and text.endswith("\n````")

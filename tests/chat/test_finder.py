@@ -1,0 +1,174 @@
+"""What `@` finds in a workspace."""
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from paceline.chat.context import finder as finding
+from paceline.chat.context.finder import Finder
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    for name, text in {
+        "app/cli.py": "def main():\n    ...\n\n\nclass Option:\n    def parse(self): ...\n",
+        "app/client.py": "class Client:\n    def ask(self): ...\n",
+        "docs/guide.md": "# Guide\n",
+        "a b.py": "",
+        ".env": "TOKEN=x",
+        ".gitignore": "build/\n",
+        "build/main.py": "def built(): ...\n",
+        "logo.png": "",
+    }.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    (tmp_path / ".git").mkdir()
+    return tmp_path
+
+
+@pytest.fixture
+def finder(root: Path) -> Finder:
+    made = Finder(root)
+    assert made.refresh(60)
+    return made
+
+
+def names(found):
+    return [each.name for each in found]
+
+
+def test_before_anything_is_known_diff_and_output_are_offered(root):
+    assert names(Finder(root).find("")) == ["diff", "output"]
+    assert names(Finder(root).find("dif")) == ["diff"]
+
+
+def test_files_folders_and_symbols_are_found(finder):
+    assert names(finder.find("cli"))[:2] == ["app/cli.py", "app/client.py"]
+    assert finder.find("app")[0].name == "app/"
+    parse = finder.find("parse")[0]
+    assert (parse.kind, parse.name, parse.mention, parse.detail) == ("symbol", "Option.parse", "@Option.parse", "app/cli.py:6")
+
+
+def test_what_no_model_may_see_is_not_offered(finder):
+    for query in ("env", "built", "build", "main.py", "logo"):
+        assert not [each for each in finder.find(query) if each.kind in ("file", "folder")]
+
+
+def test_a_name_with_blanks_is_mentioned_in_quotes(finder):
+    assert finder.find("a b")[0].mention == '@"a b.py"'
+
+
+def test_the_letters_that_were_looked_for_are_marked(finder):
+    found = finder.find("cli")[0]
+    assert [found.name[at] for at in found.positions] == list("cli")
+
+
+def test_what_was_attached_last_comes_first(finder):
+    guide, client = finder.resolve("docs/guide.md"), finder.resolve("app/client.py")
+    finder.attached(guide)
+    assert names(finder.find(""))[0] == "docs/guide.md"
+    finder.attached(client)
+    assert names(finder.find(""))[:2] == ["app/client.py", "docs/guide.md"]
+    assert names(finder.find("cli"))[0] == "app/client.py"  # before cli.py, which matches better
+
+
+def test_what_was_attached_is_not_forced_on_a_query_that_it_fits_badly(root):
+    (root / "dm.txt").write_text("")
+    finder = Finder(root)
+    finder.refresh(60)
+    finder.attached(finder.resolve("docs/guide.md"))
+    assert names(finder.find("dm"))[:2] == ["dm.txt", "docs/guide.md"]
+
+
+def test_the_newest_files_are_offered_before_anything_is_typed(root):
+    os.utime(root / "docs/guide.md", (2e9, 2e9))
+    finder = Finder(root)
+    finder.refresh(60)
+    assert names(finder.find(""))[2] == "docs/guide.md"
+
+
+def test_names_resolve(finder):
+    assert finder.resolve("app/cli.py").kind == "file"
+    assert finder.resolve("./app/cli.py").path == "app/cli.py"
+    assert finder.resolve("app").kind == finder.resolve("app/").kind == "folder"
+    assert finder.resolve("Client.ask").path == "app/client.py"
+    assert finder.resolve("diff").kind == "diff"
+    assert finder.resolve("output").kind == "output"
+
+
+@pytest.mark.parametrize("name", ["nothing", "", " ", ".", "..", "/", "a\0b", "~nobody-here/x", "x" * 5000, "\ud800"])
+def test_what_is_nothing_resolves_to_nothing(finder, name):
+    assert finder.resolve(name) is None
+
+
+def test_a_file_that_is_not_offered_resolves_so_that_a_person_can_be_told_why(finder, root):
+    assert finder.resolve("build/main.py").kind == "file"
+    assert finder.resolve(".env").kind == "file"
+    (root / "new.py").write_text("")
+    assert finder.resolve("new.py").kind == "file"
+
+
+def test_a_changed_file_is_read_again_and_others_are_not(root, monkeypatch):
+    finder = Finder(root)
+    finder.refresh(60)
+    read: list[str] = []
+    plain = finding.files.read
+    monkeypatch.setattr(finding.files, "read", lambda path: read.append(path.name) or plain(path))
+    (root / "app/cli.py").write_text("def changed(): ...\n")
+    (root / "app/more.py").write_text("def added(): ...\n")
+    (root / "app/client.py").unlink()
+    assert finder.refresh(60)
+    assert sorted(read) == [".gitignore", "cli.py", "more.py"] or sorted(read) == ["cli.py", "more.py"]
+    assert finder.find("changed") and finder.find("added")
+    assert not finder.find("Client.ask")
+    assert not [each for each in finder.find("main") if each.kind == "symbol"]
+
+
+def test_where_there_is_no_time_the_rest_comes_the_next_time(root):
+    finder = Finder(root)
+    assert not finder.refresh(0)
+    assert finder.refresh(60)
+    assert finder.find("Option")
+
+
+def test_too_many_files_are_said_to_be_too_many(root, monkeypatch):
+    monkeypatch.setattr(finding, "MOST_FILES", 2)
+    finder = Finder(root)
+    assert not finder.refresh(60)
+    assert "2" in finder.note
+
+
+def test_somebody_may_search_while_it_is_refreshed(root):
+    finder = Finder(root)
+    failed: list[BaseException] = []
+    over = threading.Event()
+
+    def search():
+        try:
+            while not over.is_set():
+                finder.find("cl")
+        except BaseException as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=search)
+    thread.start()
+    for _ in range(10):
+        finder.refresh(60)
+    over.set()
+    thread.join()
+    assert not failed
+
+
+def test_a_workspace_that_is_gone_has_no_files(tmp_path):
+    finder = Finder(tmp_path / "gone")
+    finder.refresh(60)
+    assert names(finder.find("")) == ["diff", "output"]
+
+
+def test_a_name_that_could_steer_a_terminal_is_found_as_it_is(root):
+    (root / "a\x1b[31m.py").write_text("")
+    finder = Finder(root)
+    finder.refresh(60)
+    assert "a\x1b[31m.py" in names(finder.find("31m"))  # whoever draws it makes it safe

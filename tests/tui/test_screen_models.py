@@ -1,0 +1,183 @@
+"""Models are chosen, fetched with progress, paused and gone on with; what fails is said and may be tried again."""
+
+import pytest
+
+from paceline.chat.models_port import PairChoice, Told, Transfer
+from paceline.chat.pace import Pace
+from paceline.errors import NetworkError
+from paceline.tui.screens.models import ModelsScreen
+from paceline.tui.screens.setup import SetupScreen
+from paceline.tui.widgets.fetching import line
+from support.fake_models import MIDDLE, SMALL, FakeModels
+from support.screens import showing
+
+OFFLINE = NetworkError("the Hub does not answer", "check the network")
+
+
+async def give(seen, models, *steps):
+    for step in steps:
+        models.steps.put_nowait(step)
+    for _ in range(3):
+        await seen.pilot.pause()
+
+
+async def test_each_pair_says_how_large_it_is_whether_it_is_here_fits_and_how_fast_it_is():
+    async with showing(ModelsScreen(FakeModels()), (100, 24)) as seen:
+        assert "[here] small  500 MB, 61 tokens/s" in seen.text
+        assert "[part] middle  1.6 GB, recommended here" in seen.text
+        assert "[    ] large  20.0 GB, does not fit" in seen.text
+        assert "1.1 GB still to be downloaded; Apache-2.0" in seen.text  # of the one that is marked
+
+
+async def test_a_misfit_is_explained_and_notes_are_plain_text():
+    async with showing(ModelsScreen(FakeModels())) as seen:
+        await seen.press("down")
+        assert "it takes about 21 GB of memory" in seen.text
+        assert "[b]x[/b]" in seen.text
+        assert "\x1b" not in seen.text
+
+
+@pytest.mark.parametrize("make", [ModelsScreen, SetupScreen])
+async def test_a_download_shows_how_far_it_is_and_ends_in_the_configuration(make):
+    models = FakeModels()
+    async with showing(make(models)) as seen:
+        await seen.press("enter")
+        await give(seen, models, Told("going on at 20 MB"), Transfer("middle-target", 600_000_000, 1_000_000_000))
+        assert "60 %" in seen.text
+        assert "middle-target: 600 MB of 1.0 GB" in seen.text
+        assert "going on at 20 MB" in seen.text
+        assert models.chosen == []
+        await give(seen, models, None)
+        assert models.chosen == ["middle"]
+        assert seen.result == "middle"
+
+
+@pytest.mark.parametrize("make", [ModelsScreen, SetupScreen])
+async def test_a_download_is_paused_and_gone_on_with(make):
+    models = FakeModels()
+    async with showing(make(models)) as seen:
+        await seen.press("enter")
+        await give(seen, models, Transfer("m", 1, 2))
+        await seen.press("p")
+        assert models.stopped == 1
+        assert "Paused" in seen.text
+        await seen.press("enter")
+        await give(seen, models, None)
+        assert models.fetched == ["middle", "middle"]
+        assert seen.result == "middle"
+
+
+@pytest.mark.parametrize("make", [ModelsScreen, SetupScreen])
+async def test_a_failure_is_said_with_a_hint_and_may_be_tried_again(make):
+    models = FakeModels()
+    async with showing(make(models)) as seen:
+        await seen.press("enter")
+        await give(seen, models, OFFLINE)
+        assert "the Hub does not answer" in seen.text
+        assert "check the network" in seen.text
+        await seen.press("enter")
+        assert "the Hub does not answer" not in seen.text
+        await give(seen, models, None)
+        assert seen.result == "middle"
+
+
+@pytest.mark.parametrize("make", [ModelsScreen, SetupScreen])
+async def test_leaving_ends_the_download_and_chooses_nothing(make):
+    models = FakeModels()
+    async with showing(make(models)) as seen:
+        await seen.press("enter")
+        await give(seen, models, Transfer("m", 1, 2))
+        await seen.press("escape")
+        await seen.settle_quietly()
+        assert seen.result is None
+        assert models.stopped == 1
+        assert models.chosen == []
+
+
+async def test_a_second_enter_does_not_fetch_twice():
+    models = FakeModels()
+    async with showing(ModelsScreen(models)) as seen:
+        await seen.press("enter", "enter", "down", "enter")
+        assert models.fetched == ["middle"]
+
+
+@pytest.mark.parametrize("make", [ModelsScreen, SetupScreen])
+async def test_what_keeps_the_machine_from_being_looked_at_is_said(make):
+    models = FakeModels()
+    models.trouble = [OFFLINE]
+    async with showing(make(models)) as seen:
+        assert "the Hub does not answer" in seen.text
+        await seen.press("enter")
+        await seen.pilot.pause()
+        assert "middle" in seen.text
+        assert "the Hub does not answer" not in seen.text
+
+
+async def test_the_first_time_the_pair_that_suits_is_offered_with_its_size():
+    async with showing(SetupScreen(FakeModels()), (40, 12)) as seen:
+        assert "Nothing is set up yet" in seen.text
+        assert "Fetch middle (1.1 GB)?" in seen.text
+
+
+async def test_a_pair_that_is_here_already_is_offered_as_such():
+    async with showing(SetupScreen(FakeModels([SMALL]))) as seen:
+        assert "Use small? It is here already." in seen.text
+
+
+async def test_the_first_time_another_pair_may_be_taken():
+    models = FakeModels()
+    async with showing(SetupScreen(models)) as seen:
+        await seen.press("o", "up", "enter")
+        await give(seen, models, None)
+        assert seen.result == "small"
+
+
+async def test_an_empty_catalogue_is_no_crash():
+    for make in (ModelsScreen, SetupScreen):
+        async with showing(make(FakeModels([]))) as seen:
+            await seen.press("enter", "down", "p", "o")
+            assert not seen.gone or seen.result is None
+
+
+async def test_keys_that_do_nothing_now_are_not_offered():
+    models = FakeModels()
+    async with showing(SetupScreen(models)) as seen:
+        assert "Pause" not in seen.lines[seen.column_of("Later")[1]]
+        await seen.press("enter")
+        await seen.pilot.pause()
+        keys = seen.lines[seen.column_of("Later")[1]]
+        assert "Pause" in keys
+        assert "Fetch" not in keys
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+def test_speed_and_time_left_count_what_came_since_the_start():
+    clock = Clock()
+    pace = Pace(clock)
+    assert pace.at("m", 400, 1000) == (0.0, 0.0)
+    clock.now = 10.0
+    assert pace.at("m", 500, 1000) == (10.0, 50.0)
+    assert pace.at("other", 0, 100) == (0.0, 0.0)
+    clock.now = 20.0
+    assert pace.at("other", 0, 100) == (0.0, 0.0)  # nothing came: nobody knows when it will be over
+    assert pace.at("other", 100, 100)[1] == 0.0
+
+
+@pytest.mark.parametrize("done", [0, 1, 500, 999, 1000])
+def test_a_bar_is_full_when_everything_is_there_and_only_then(done):
+    text = line(Transfer("m", done, 1000), Pace())
+    assert text.count("█") + text.count("░") == 20
+    assert ("░" not in text) is (done == 1000)
+    assert f"{done // 10:3d} %" in text
+
+
+def test_a_size_that_is_not_known_is_no_crash():
+    assert "0 %" in line(Transfer("m", 0, 0), Pace())
+    assert PairChoice("x", "y").here == "missing"
+    assert MIDDLE.missing
