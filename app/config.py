@@ -3,7 +3,7 @@
 import difflib
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -17,6 +17,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+MEND = "mend the line it names, or remove the file"
 Speculation = Literal["auto", "off", "ngram", "draft", "lookahead"]
 Natural = Annotated[int, msgspec.Meta(ge=0)]
 Positive = Annotated[int, msgspec.Meta(ge=1)]
@@ -138,8 +139,8 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     chat: ChatConfig = ChatConfig()
 
 
-def load(path: Path) -> Config:
-    """Read the configuration file; a missing one means the defaults.
+def load(path: Path, without: Collection[str] = ()) -> Config:
+    """Read the configuration file; a missing one means the defaults. without: tables that are not looked at.
 
     Raises ConfigError when it cannot be read, is not TOML, has an unknown key or a value of the wrong kind.
     """
@@ -149,17 +150,25 @@ def load(path: Path) -> Config:
         if isinstance(error.__cause__, (FileNotFoundError, NotADirectoryError)):
             return Config()
         raise
-    return convert(data, Config, path)
+    return convert({name: table for name, table in data.items() if name not in without}, Config, path)
 
 
 def read_toml(path: Path) -> dict[str, Any]:
     """The file's tables. Raises ConfigError."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ConfigError(f"{path} is not valid TOML: {error}", "mend the line it names, or remove the file") from error
+        return parse_toml(path.read_text(encoding="utf-8"), path)
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path} is not valid TOML: {error}", MEND) from error
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror}", "check that it is a readable file") from error
+
+
+def parse_toml(text: str, path: Path) -> dict[str, Any]:
+    """The tables in a file's text. Raises ConfigError, also for a number with too many digits or too deep a nesting."""
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise ConfigError(f"{path} is not valid TOML: {error}", MEND) from error
 
 
 def convert(data: Mapping[str, object], into: type[_Struct], path: Path) -> _Struct:

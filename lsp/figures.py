@@ -89,8 +89,8 @@ class Figures:
     ) -> None:
         """A suggestion is in front of the person.
 
-        at: the offset in its document where it would go in; None where that is not known: then only `rejected` says
-        that it was sent away, otherwise that something else is typed there says so, too.
+        at: the offset in its document where it would go in: whoever types something else there has sent it away. None
+        where that is not known.
         root: what it comes from; None if that is not known. What is left of one while the person types along is the
         same one as before. more: another one for the same place at the same time; all of them count as one.
         """
@@ -128,12 +128,6 @@ class Figures:
         if document is not None:
             self._marks.add(fate.uri, fate.language, text, at, document, self.clock())
             self._look_later()
-
-    def rejected(self, number: int) -> None:
-        """The person has sent a suggestion away."""
-        shown = self._shown.get(number)
-        if shown is not None:
-            self._end(shown.fate, "rejected")
 
     def changed(self, uri: str, start: int, end: int, inserted: str) -> None:
         """Characters [start, end) of a document gave way to others."""

@@ -6,7 +6,7 @@ Everything that happens is told as one of the `Happening`s, in order, on the eve
 import asyncio
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -14,7 +14,7 @@ from paceline.chat.answering import Answering
 from paceline.chat.context import budget
 from paceline.chat.happenings import Added, Changed, Grew, Moved, Queued, Tell, Told, Working
 from paceline.chat.keeper import Keeper
-from paceline.chat.tree import leaf_below, path, siblings
+from paceline.chat.tree import branches, leaf_below, path, siblings
 from paceline.chat.turns import Attached, Session, Turn
 from paceline.client.cancel import Cancel
 from paceline.client.events import Event, Extra, Message, Options
@@ -81,6 +81,11 @@ class Conversation:
     def siblings(self, turn: int) -> tuple[int, ...]:
         """The turns that stand in the same place, in the order they were made."""
         return siblings(self._turns.values(), turn)
+
+    def branches(self) -> Mapping[int, tuple[int, int]]:
+        """For every turn, which it is of those that stand in its place (from 1), and how many there are."""
+        beside = branches(self._turns.values())
+        return {turn: (each.index(turn) + 1, len(each)) for turn, each in beside.items()}
 
     def forgotten(self, turns: Sequence[Turn]) -> tuple[int, str]:
         """How many of a branch's first turns the model is no longer shown, and what stands for them."""

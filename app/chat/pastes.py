@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from paceline.chat.turns import Attached
 from paceline.text import strip_controls
 
+LONG = 8000  # characters that a prompt shows well
 FASTEST = 0.012  # seconds between two keys; a quick typist needs 50 ms, a key held down repeats every 30 ms
 AFTER = 0.06  # and after the last key of a burst, in which its last newline may still come
 ENOUGH = 3  # keys that came that fast make a burst
@@ -22,15 +23,15 @@ def line_count(text: str) -> int:
 
 
 def as_attachment(text: str, lines: int, taken: Sequence[str] = ()) -> Attached | None:
-    """A paste of more lines than that as an attachment; None for one that belongs into the prompt.
+    """A paste of more lines than that, or of very long ones, as an attachment; None for one that fits into the prompt.
 
     taken: names of what is attached already: the same name is not given twice.
     """
     text = cleaned(text)
     count = line_count(text)
-    if count <= lines:
+    if count <= lines and len(text) <= LONG:
         return None
-    base = f"pasted text, {count:,} lines"
+    base = f"pasted text, {count:,} lines" if count > lines else f"pasted text, {len(text):,} characters"
     name, again = base, 1
     while name in taken:
         again += 1

@@ -5,7 +5,8 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Protocol
 
@@ -13,6 +14,7 @@ from paceline import paths
 from paceline.errors import PacelineError, ResourceError
 
 PATIENCE = 5.0  # seconds that a command has to end by itself when it is no longer wanted
+GRACE = 0.5  # seconds in which the last lines arrive
 LONGEST = 1 << 16  # bytes of a line; what is longer comes in pieces
 CONFIG = "PACELINE_CONFIG"
 VARIABLES = {"PYTHONUNBUFFERED": "1", "PYTHONIOENCODING": "utf-8", "NO_COLOR": "1"}
@@ -57,36 +59,39 @@ class OwnCommand:
     async def lines(self) -> AsyncGenerator[str, None]:
         """Run it; each line of its output and messages, in the order in which they come. See Program.lines."""
         self._stopped = False
-        process = await self._start()
-        self._process = process
-        assert process.stdout is not None, "it is a pipe"
         last: list[str] = []
-        try:
-            while line := await _line(process.stdout):
-                text = line.decode("utf-8", "replace").rstrip("\r\n")
-                last = [*last, text][-REMEMBERED:]
-                yield text
-            code = await process.wait()
-        finally:
-            await _end(process)
-            self._process = None
+        async with _output() as (stream, write):
+            try:
+                process = self._process = await self._start(write)
+            finally:
+                os.close(write)  # the command's own end is the only one now
+            ending = asyncio.create_task(_leave_nobody(process))
+            try:
+                while line := await _line(stream):
+                    text = line.decode("utf-8", "replace").rstrip("\r\n")
+                    last = [*last, text][-REMEMBERED:]
+                    yield text
+                code = await process.wait()
+            finally:
+                ending.cancel()
+                await _end(process)
+                self._process = None
         if code and not self._stopped:
             raise PacelineError(*_failure(self.title, last, code))
 
     def stop(self) -> None:
         """See Program.stop."""
-        if self._process is not None and self._process.returncode is None:
-            self._stopped = True
-            _signal(self._process, signal.SIGINT)
+        if self._process is not None and self._process.returncode is None and not self._stopped:
+            self._stopped = True  # once: a second Ctrl-C would break off what it still does
+            self._process.send_signal(signal.SIGINT)
 
-    async def _start(self) -> asyncio.subprocess.Process:
+    async def _start(self, output: int) -> asyncio.subprocess.Process:
         try:
             return await asyncio.create_subprocess_exec(
                 *(sys.executable, "-m", *self._words),
                 stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.STDOUT,
-                limit=LONGEST,
+                stdout=output,
+                stderr=output,
                 cwd=Path(sys.executable).anchor,  # `python -m` looks for modules in the current folder first
                 env={**os.environ, **_named_files(), **VARIABLES, **self._environment},
                 start_new_session=True,  # Ctrl-C on the terminal is for the app
@@ -98,6 +103,24 @@ class OwnCommand:
 def _named_files() -> dict[str, str]:
     """Files that the environment names from the current folder on: the command runs in another one."""
     return {CONFIG: str(paths.config_file().absolute())} if os.environ.get(CONFIG) else {}
+
+
+@asynccontextmanager
+async def _output() -> AsyncIterator[tuple[asyncio.StreamReader, int]]:
+    """A pipe: what comes out of it, and where it goes in.
+
+    Not asyncio's own: with those, a command is over only when whatever it has left behind lets go of its output.
+    """
+    read, write = os.pipe()
+    stream = asyncio.StreamReader(limit=LONGEST)
+    loop = asyncio.get_running_loop()
+    transport, _ = await loop.connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(stream), os.fdopen(read, "rb", buffering=0)
+    )
+    try:
+        yield stream, write
+    finally:
+        transport.close()
 
 
 async def _line(stream: asyncio.StreamReader) -> bytes:
@@ -120,6 +143,13 @@ def _signal(process: asyncio.subprocess.Process, which: signal.Signals) -> None:
     """To the command and what it has started."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, which)
+
+
+async def _leave_nobody(process: asyncio.subprocess.Process) -> None:
+    """When a command is over, what it has started and left behind would hold its output open."""
+    await process.wait()
+    await asyncio.sleep(GRACE)
+    _signal(process, signal.SIGKILL)
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

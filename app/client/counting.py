@@ -91,7 +91,7 @@ class _Memory(Generic[T]):
 
 
 class Counter:
-    """Counts for one engine, and remembers: what was counted before is not sent again. For one task at a time."""
+    """Counts for one engine, and remembers: what was counted before is not sent again. For one event loop."""
 
     def __init__(self, config: Config) -> None:
         """For the engine that a configuration names, as client.engine_of. Raises ConfigError."""

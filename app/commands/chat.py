@@ -13,14 +13,14 @@ from paceline.chat.store import Store
 from paceline.client.async_client import connect
 from paceline.commands.model_choice import ModelChoice
 from paceline.config import Config
-from paceline.errors import InputError
+from paceline.errors import InputError, ResourceError
 
 
 def open_app(*, last: bool = False, session: str = "") -> None:
     """Run the app until it is left. Raises PacelineError."""
     config = configuration.load(paths.config_file())
     root = Path.cwd()
-    store = Store(paths.data_dir() / "chat.db")
+    store = opened(paths.data_dir() / "chat.db")
     try:
         if last:
             found = store.latest(str(root))
@@ -34,6 +34,16 @@ def open_app(*, last: bool = False, session: str = "") -> None:
         PacelineApp(services(config, root, store), session).run(mouse=config.chat.mouse)
     finally:
         store.close()
+
+
+def opened(path: Path) -> Store:
+    """The conversations; where they cannot be kept, the app works all the same, and says so."""
+    try:
+        return Store(path)
+    except ResourceError as error:
+        store = Store(None)
+        store.note = f"conversations are not kept: {error.message}"
+        return store
 
 
 def services(config: Config, root: Path, store: Store) -> Services:

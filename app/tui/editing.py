@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paceline.chat.blocks import Block, blocks
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from paceline.tui.screens.chat import ChatScreen
 
 NOTHING = "name the file in your question, or save the block"
+WHOLE = ("It was not recognised as a change: the block would take the place of the whole file.",)
 
 
 class Editing:
@@ -50,28 +52,37 @@ class Editing:
         """Show what an answer, or one of its blocks, would change; write what is accepted. Raises InputError."""
         screen = self._screen
         answer = screen.acting.turn_of(turn).text
-        if number is not None:
-            block = screen.acting.block_of(turn, number)
-            answer = answer[block.start : block.end] if not block.name else _with_name(block)
-        question = next((each for each in reversed(self._before(turn)) if each.role == "user"), None)
-        named = [each.name for each in question.attached if each.kind in ("file", "symbol")] if question else []
-        wanted = named[0] if len(named) == 1 else ""
-        files = await asyncio.to_thread(self._files, answer, self._before(turn))
+        block = None if number is None else screen.acting.block_of(turn, number)
+        if block is not None:
+            answer = _named(block, block.name) if block.name else answer[block.start : block.end]
+        turns = self._before(turn)
+        asked = next((each for each in reversed(turns) if each.role == "user"), None)
+        about = self._names(asked) if asked is not None else []
+        wanted = about[0] if len(about) == 1 else ""
+        files = await asyncio.to_thread(self._files, answer, turns)
         changes = propose(answer, files, wanted)
-        if not changes and number is not None:
-            block = screen.acting.block_of(turn, number)
-            chosen = await screen.app.push_screen_wait(NamingScreen("Which file is this for?", wanted))
-            if not chosen:
+        if not changes and block is not None:
+            changes = await self._as_whole_file(block, block.name or wanted)
+            if not changes:
                 return
-            before = await asyncio.to_thread(texts.read, screen.services.root, chosen)
-            changes = propose(
-                _named(block, chosen), {**files, **({chosen: before} if before is not None else {})}, chosen
-            )
         if not changes:
-            raise InputError(
-                "nothing in this answer could be applied to a file", "name the file in your question, or save the block"
-            )
+            raise InputError("nothing in this answer could be applied to a file", NOTHING)
         await self.review(changes)
+
+    async def _as_whole_file(self, block: Block, name: str) -> tuple[Change, ...]:
+        """A block that is not understood as a change, as all of a file that the person names; empty: they don't."""
+        screen = self._screen
+        chosen = await screen.app.push_screen_wait(NamingScreen("Which file is this for?", name))
+        if not chosen:
+            return ()
+        before = await asyncio.to_thread(texts.read, screen.services.root, chosen)
+        known = {} if before is None else {chosen: before}
+        found = propose(_named(block, chosen), known, chosen)
+        if found:
+            return found
+        return (
+            Change(chosen, before, block.text, "whole", certain=before is None, notes=() if before is None else WHOLE),
+        )
 
     async def edit(self, name: str, wish: str) -> None:
         """Let the model change a file, with the file itself as its draft. Raises PacelineError."""
@@ -168,14 +179,23 @@ class Editing:
     def _before(self, turn: int) -> list[Turn]:
         return [each for each in self._screen.conversation.path if each.id <= turn]
 
+    def _names(self, turn: Turn) -> list[str]:
+        """The files that go with a turn, relative to the workspace."""
+        found = []
+        for each in turn.attached:
+            if each.path:
+                with contextlib.suppress(ValueError):  # elsewhere
+                    found.append(Path(each.path).relative_to(self._screen.services.root).as_posix())
+        return list(dict.fromkeys(found))
+
     def _files(self, answer: str, turns: Sequence[Turn]) -> dict[str, str]:
         """Texts that the answer may be about: what was attached, and whatever files it names."""
         root, finder = self._screen.services.root, self._screen.suggesting.workspace
-        names = [each.name for turn in turns for each in turn.attached if each.kind in ("file", "symbol")]
+        names = [name for turn in turns for name in self._names(turn)]
         names += [block.name for block in blocks(answer) if block.name]
         names += [each.name for each in mentions(answer, lambda name: finder.resolve(name) is not None)]
         found = {}
-        for name in dict.fromkeys(name.partition(":")[0] for name in names):
+        for name in dict.fromkeys(names):
             with contextlib.suppress(InputError):  # what cannot be changed by us
                 text = texts.read(root, name)
                 if text is not None:
@@ -183,11 +203,8 @@ class Editing:
         return found
 
 
-def _with_name(block: Block) -> str:
-    """A block alone, with the file that the text around it named."""
-    return _named(block, block.name)
-
-
 def _named(block: Block, name: str) -> str:
+    """A block alone, with the file that it is for."""
     fence = "`" * 8
-    return f"{name}\n{fence}{block.language}\n{block.text}\n{fence}\n"
+    end = "" if block.text.endswith("\n") else "\n"
+    return f"{name}\n{fence}{block.language}\n{block.text}{end}{fence}\n"

@@ -54,12 +54,14 @@ class Suggesting:
         text = self._prompt.text
         argument = slash.argument_of(text)
         if word.startswith("@"):
-            self._offer("mention", [_choice(each) for each in self.workspace.find(word[1:].strip('"'))])
+            found = self.workspace.find(word[1:].strip('"'))
+            whole = bool(found) and found[0].mention == word  # then Enter is for the message
+            self._offer("mention", [] if whole else [_choice(each) for each in found])
         elif argument is not None:
             self._offer("argument", self._arguments(*argument))
         elif word.startswith("/") and text.startswith("/"):
-            found = [_command(each) for each in slash.complete(text)]
-            self._offer("command", [] if [each.value for each in found] == [text] else found)
+            commands = [_command(each) for each in slash.complete(text)]
+            self._offer("command", [] if [each.value for each in commands] == [text] else commands)
         else:
             self._offer("", [])
 
@@ -78,7 +80,7 @@ class Suggesting:
         self.closed()
         prompt = self._prompt
         if what == "mention":
-            text, cursor = prompt.text, prompt.offset
+            text, cursor = prompt.text, prompt.cursor
             typed = typing(text, cursor)
             if typed is not None:
                 prompt.replace_all(*completed(text, typed, choice.value))

@@ -26,6 +26,20 @@ _ANSI_CODE = (
 )
 _ANSI_DRAFT = ("ansi_green", "ansi_cyan", "ansi_magenta", "ansi_red", "ansi_blue")
 _PLAIN = "ansi_default"
+_TERMINAL = {  # variables that Textual has in themes of the terminal's own colours only
+    "ansi-background": _PLAIN,
+    "ansi-foreground": _PLAIN,
+    "border-blurred": _PLAIN,
+    "input-cursor-background": _PLAIN,
+    "input-cursor-foreground": _PLAIN,
+    "input-selection-background": _PLAIN,
+    "input-selection-foreground": _PLAIN,
+    "screen-selection-background": _PLAIN,
+    "screen-selection-foreground": _PLAIN,
+    "block-cursor-foreground": _PLAIN,
+    "block-cursor-background": _PLAIN,
+    "block-cursor-text-style": "reverse",
+}
 
 THEMES: tuple[Theme, ...] = (
     Theme(
@@ -90,7 +104,7 @@ THEMES: tuple[Theme, ...] = (
         surface="ansi_default",
         panel="ansi_default",
         boost="ansi_default",
-        variables=_colours(_ANSI_CODE, _ANSI_DRAFT),
+        variables={**_colours(_ANSI_CODE, _ANSI_DRAFT), **_TERMINAL},
     ),
     Theme(
         name="paceline-plain",
@@ -108,12 +122,10 @@ THEMES: tuple[Theme, ...] = (
         boost=_PLAIN,
         variables={
             **_colours([_PLAIN] * len(_CODE), [_PLAIN] * len(_DRAFT)),
+            **_TERMINAL,
             **dict.fromkeys(("border", "border-blurred", "scrollbar", "scrollbar-hover", "scrollbar-active"), _PLAIN),
             **dict.fromkeys(("scrollbar-background", "scrollbar-background-hover"), _PLAIN),
             **dict.fromkeys(("scrollbar-background-active", "link-color", "link-color-hover"), _PLAIN),
-            "block-cursor-background": _PLAIN,
-            "block-cursor-text-style": "reverse",
-            "input-selection-background": _PLAIN,
         },
     ),
 )

@@ -52,7 +52,12 @@ def test_what_an_editor_reads_is_read(root, read, data, text):
 
 @pytest.mark.parametrize(
     ("data", "why"),
-    [(b"a\0b", "not text"), (b"\xff\x00a", "not UTF-8|NUL"), (b"caf\xe9", "not UTF-8"), (b"x" * (4 * 2**20 + 1), "larger than 4 MiB")],
+    [
+        (b"a\0b", "not text"),
+        (b"\xff\x00a", "not UTF-8|NUL"),
+        (b"caf\xe9", "not UTF-8"),
+        (b"x" * (4 * 2**20 + 1), "larger than 4 MiB"),
+    ],
 )
 def test_what_is_no_text_is_refused_with_a_reason(root, read, data, why):
     (root / "x.bin").write_bytes(data)

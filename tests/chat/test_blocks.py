@@ -156,7 +156,13 @@ def test_well_formed_documents_are_read_as_a_full_parser_reads_them(answer):
 
 
 @settings(deadline=None)
-@given(st.lists(st.sampled_from(["```", "```py", "~~~", "a", " ", "    ", "> ", "\n", "\r\n", "```x```", "<<<<<<< S", ">>>>>>>"])))
+@given(
+    st.lists(
+        st.sampled_from(
+            ["```", "```py", "~~~", "a", " ", "    ", "> ", "\n", "\r\n", "```x```", "<<<<<<< S", ">>>>>>>"]
+        )
+    )
+)
 def test_blocks_and_what_stands_between_them_are_the_answer(pieces):
     answer = "".join(pieces)
     found = blocks(answer)
@@ -175,7 +181,9 @@ def test_blocks_that_are_complete_stay_as_they_are_while_more_comes(answer, data
     assert early == list(blocks(answer))[: len(early)]
 
 
-@pytest.mark.parametrize("line", ["```\n", "a```\n", "```md\n", "> ```\n", "~~~\n", "<<<<<<<\n```\n", "`a` `\n", "```x\ny```\n"])
+@pytest.mark.parametrize(
+    "line", ["```\n", "a```\n", "```md\n", "> ```\n", "~~~\n", "<<<<<<<\n```\n", "`a` `\n", "```x\ny```\n"]
+)
 def test_nonsense_is_read_in_linear_time(line):
     short, long = (work(line * count) for count in (500, 2000))
     assert long < 6 * short

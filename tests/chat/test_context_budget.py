@@ -62,21 +62,24 @@ LONG = talk(*("question " * 20, "answer " * 100) * 4)
 BIG = Draft("Be brief.", LONG, "Why?", (file("a.py", 2400), file("b.py", 800)))
 
 contents = st.text(alphabet="ab\n <|>", max_size=12)
+asked = st.text(alphabet="ab ", max_size=9).map("{}?".format)
 attachments = st.lists(st.builds(Attached, st.just("file"), st.sampled_from(["a.py", "b"]), contents), max_size=3)
 drafts = st.builds(
     Draft,
     contents,
-    st.lists(contents, max_size=5).map(lambda texts: talk(*texts)),
-    st.text(alphabet="ab ", min_size=1, max_size=9).map(lambda text: f"{text}?"),
+    st.lists(st.tuples(asked, contents), max_size=3).map(
+        lambda pairs: talk(*(text for pair in pairs for text in pair))
+    ),
+    asked,
     attachments.map(tuple),
-    st.integers(0, 2),
+    st.sampled_from([0, 2]),
     contents,
 )
 
 
 @pytest.mark.parametrize("name", TEMPLATES)
 @given(draft=drafts)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_the_parts_are_the_prompt(name, draft):
     model = Model(name)
     measured = model.sizes(draft)
@@ -84,6 +87,7 @@ def test_the_parts_are_the_prompt(name, draft):
     assert measured.used == measured.prompt + 100
     assert len(measured.attachments) == len(draft.attached)
     assert len(measured.history) == len(draft.path[draft.skipped :])
+    assert all(part.tokens >= 0 for part in (*measured.history, *measured.attachments))
 
 
 def test_each_part_is_what_it_adds():
@@ -128,7 +132,7 @@ def test_every_choice_frees_what_it_says_where_that_is_known():
     known = [each for each in choices(BIG, 300, model=model) if not each.estimated]
     assert {each.kind for each in known} == {"drop", "leave_out"}
     for choice in known:
-        assert before - model.sizes(apply(BIG, choice)).prompt == choice.frees
+        assert before - model.sizes(apply(BIG, choice)).prompt == pytest.approx(choice.frees, abs=2)
 
 
 def test_a_trimmed_attachment_takes_no_more_than_was_said():

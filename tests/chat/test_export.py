@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 from types import MappingProxyType
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -91,6 +91,10 @@ def test_markdown_can_be_printed_and_written_whatever_is_in_it(turns, text):
 
 @settings(max_examples=150, deadline=None)
 @given(MARKS | st.text(alphabet="`~ \n<!-x", max_size=30), MARKS)
+@example("```py\nx = 1", "")
+@example("~~~\n```\n", "")
+@example("<!-- never ended", "")
+@example("  <SCRIPT>\nx", "")
 def test_no_message_or_attachment_swallows_what_follows_it(text, name):
     first = replace(conversation(text)[0], attached=(Attached("paste", name, text),))
     last = Turn(2, 1, "assistant", "the last words")

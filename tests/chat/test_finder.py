@@ -48,7 +48,12 @@ def test_files_folders_and_symbols_are_found(finder):
     assert names(finder.find("cli"))[:2] == ["app/cli.py", "app/client.py"]
     assert finder.find("app")[0].name == "app/"
     parse = finder.find("parse")[0]
-    assert (parse.kind, parse.name, parse.mention, parse.detail) == ("symbol", "Option.parse", "@Option.parse", "app/cli.py:6")
+    assert (parse.kind, parse.name, parse.mention, parse.detail) == (
+        "symbol",
+        "Option.parse",
+        "@Option.parse",
+        "app/cli.py:6",
+    )
 
 
 def test_what_no_model_may_see_is_not_offered(finder):
@@ -129,14 +134,22 @@ def test_a_changed_file_is_read_again_and_others_are_not(root, monkeypatch):
 def test_where_there_is_no_time_the_rest_comes_the_next_time(root):
     finder = Finder(root)
     assert not finder.refresh(0)
+    assert finder.find("client.py")
+    assert [finder.refresh(0), finder.refresh(0)] == [False, True]  # three files have symbols; each time one is read
+    assert finder.find("Option") and finder.find("Client")
+
+
+def test_too_many_symbols_are_said_to_be_too_many(root, monkeypatch):
+    monkeypatch.setattr(finding, "MOST_SYMBOLS", 2)
+    finder = Finder(root)
     assert finder.refresh(60)
-    assert finder.find("Option")
+    assert "2 symbols" in finder.note
 
 
 def test_too_many_files_are_said_to_be_too_many(root, monkeypatch):
     monkeypatch.setattr(finding, "MOST_FILES", 2)
     finder = Finder(root)
-    assert not finder.refresh(60)
+    assert finder.refresh(60)  # looking again would find no more
     assert "2" in finder.note
 
 
@@ -172,3 +185,11 @@ def test_a_name_that_could_steer_a_terminal_is_found_as_it_is(root):
     finder = Finder(root)
     finder.refresh(60)
     assert "a\x1b[31m.py" in names(finder.find("31m"))  # whoever draws it makes it safe
+
+
+def test_somebody_who_looks_until_everything_is_known_comes_to_an_end(root, monkeypatch):
+    monkeypatch.setattr(finding, "MOST_FILES", 6)
+    for at in range(20):
+        (root / f"app/m{at}.py").write_text("def f(): ...\n")
+    finder = Finder(root)
+    assert any(finder.refresh(0) for _ in range(10))

@@ -123,7 +123,7 @@ def test_the_oldest_go_first(path):
     history = filled(path, *(f"{at} {'x' * 50}" for at in range(25)), most=10)
     assert [text.split()[0] for text in back(history)] == [str(at) for at in range(24, 14, -1)]
     assert path.read_bytes().count(b"\n") < 20
-    assert sorted(os.listdir(path.parent)) == ["inputs", "inputs.lock"]
+    assert sorted(each.name for each in path.parent.iterdir()) == ["inputs", "inputs.lock"]
 
 
 def test_a_few_long_entries_do_not_fill_the_disk(path, monkeypatch):

@@ -6,7 +6,19 @@ from hypothesis import strategies as st
 
 from paceline.chat.context.mentions import completed, mentions, typing, written
 
-FILES = {"app/cli.py", "README.md", "a b.py", "app/", "odd:3", "Engine.step", "property", "diff", "output", "x", "@scope/pkg"}
+FILES = {
+    "app/cli.py",
+    "README.md",
+    "a b.py",
+    "app/",
+    "odd:3",
+    "Engine.step",
+    "property",
+    "diff",
+    "output",
+    "x",
+    "@scope/pkg",
+}
 
 
 def found(text, files=FILES):
@@ -76,7 +88,8 @@ def test_code_ends_where_its_fence_does():
 
 
 @pytest.mark.parametrize(
-    ("text", "name"), [("open @app/nosuch.py please", "app/nosuch.py"), ('see @"no such"', "no such"), ("@nosuch.py:3-4", "nosuch.py")]
+    ("text", "name"),
+    [("open @app/nosuch.py please", "app/nosuch.py"), ('see @"no such"', "no such"), ("@nosuch.py:3-4", "nosuch.py")],
 )
 def test_what_was_meant_as_one_and_is_not_there_is_told(text, name):
     assert unresolved(text) == [name]
@@ -90,7 +103,13 @@ def test_the_place_of_a_mention_is_that_of_its_text():
 
 @pytest.mark.parametrize(
     ("text", "query", "quoted"),
-    [("see @ap", "ap", False), ("@", "", False), ('x @"a b', "a b", True), ("(@app/cl", "app/cl", False), ("a\n@x", "x", False)],
+    [
+        ("see @ap", "ap", False),
+        ("@", "", False),
+        ('x @"a b', "a b", True),
+        ("(@app/cl", "app/cl", False),
+        ("a\n@x", "x", False),
+    ],
 )
 def test_what_is_being_typed_is_found(text, query, quoted):
     typed = typing(text, len(text))

@@ -46,6 +46,10 @@ def test_a_short_paste_stays_in_the_prompt():
     assert as_attachment("line\n" * 31, 30) is not None
 
 
+def test_a_very_long_line_becomes_an_attachment_too():
+    assert as_attachment("x" * 100_000, 30).name == "pasted text, 100,000 characters"
+
+
 def test_two_pastes_of_one_length_have_two_names():
     first = as_attachment("a\n" * 40, 30)
     second = as_attachment("b\n" * 40, 30, [first.name])

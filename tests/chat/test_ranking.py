@@ -54,6 +54,10 @@ def test_what_has_not_all_letters_in_order_is_not_found():
     assert best("zz") == []
 
 
+def test_nothing_is_found_twice():
+    assert best("bb", ("B_BB",)) == ["B_BB"]  # a word begins so, and its words' first letters do
+
+
 def test_symbols_are_ranked_by_their_last_part():
     assert best("step", ("Stepper.run", "Engine.step", "footstep"), ".") == ["Engine.step", "footstep", "Stepper.run"]
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from pathlib import Path
 
 import pytest
 
@@ -46,7 +47,10 @@ def test_it_runs_in_its_folder_with_the_persons_environment(tmp_path, monkeypatc
 
 
 def test_nobody_can_be_asked_anything(tmp_path):
-    assert ran("read answer; echo \"[$answer]\"; test -t 0 || test -t 1 || echo no terminal", tmp_path).text == "[]\nno terminal\n"
+    assert (
+        ran('read answer; echo "[$answer]"; test -t 0 || test -t 1 || echo no terminal', tmp_path).text
+        == "[]\nno terminal\n"
+    )
     assert ran("exec 3</dev/tty && echo terminal", tmp_path).status != 0
 
 
@@ -97,7 +101,9 @@ def test_what_a_command_leaves_behind_holds_nobody_up(tmp_path):
 
 
 def test_what_has_left_the_group_holds_nobody_up(tmp_path):
-    done = ran("setsid sh -c 'echo $$ > child; exec sleep 60' & until test -s child; do sleep 0.01; done; echo done", tmp_path)
+    done = ran(
+        "setsid sh -c 'echo $$ > child; exec sleep 60' & until test -s child; do sleep 0.01; done; echo done", tmp_path
+    )
     assert (done.text, done.how) == ("done\n", "exited")
     os.kill(pid_in(tmp_path / "child"), 9)
 
@@ -191,12 +197,12 @@ def test_no_descriptor_is_left_open(tmp_path):
     async def many():
         for _ in range(5):
             await run(Command("echo x", tmp_path), LONG)
-        before = len(os.listdir("/proc/self/fd"))
+        before = len(list(Path("/proc/self/fd").iterdir()))
         for _ in range(5):
             await run(Command("echo x", tmp_path), LONG)
         with pytest.raises(InputError):
             await run(Command("ls", tmp_path / "gone"), LONG)
-        return len(os.listdir("/proc/self/fd")) - before
+        return len(list(Path("/proc/self/fd").iterdir())) - before
 
     assert awaited(many()) <= 0
 

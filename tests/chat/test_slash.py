@@ -35,7 +35,9 @@ def test_a_message_is_none(line):
     assert parse(line) is None
 
 
-@pytest.mark.parametrize(("line", "near"), [("/hlep", "help"), ("/sesions", "sessions"), ("/exprt x", "export"), ("/comp", "compact")])
+@pytest.mark.parametrize(
+    ("line", "near"), [("/hlep", "help"), ("/sesions", "sessions"), ("/exprt x", "export"), ("/comp", "compact")]
+)
 def test_a_slip_is_understood_as_one(line, near):
     found = parse(line)
     assert isinstance(found, Unknown)
@@ -53,7 +55,8 @@ def test_a_missing_argument_is_noticed():
 
 
 @pytest.mark.parametrize(
-    ("typed", "first"), [("/", "help"), ("/ex", "export"), ("/se", "sessions"), ("/MO", "model"), ("/exi", "quit"), ("/ntinu", "continue")]
+    ("typed", "first"),
+    [("/", "help"), ("/ex", "export"), ("/se", "sessions"), ("/MO", "model"), ("/exi", "quit"), ("/ntinu", "continue")],
 )
 def test_what_is_typed_so_far_is_completed(typed, first):
     assert complete(typed)[0].name == first

@@ -1,5 +1,7 @@
 """What files define, and where."""
 
+from pathlib import Path
+
 import pytest
 
 from paceline.chat.context.symbols import language_of, symbols
@@ -46,8 +48,32 @@ const twice = (n: number) => {
   return n * 2;
 };
 """
-GO = "package main\n\ntype Point struct {\n\tX int\n}\n\nfunc (p *Point) Move(dx int) {\n\tp.X += dx\n}\n\nfunc main() {\n}\n"
-RUST = "struct P { x: i32 }\n\nimpl P {\n    /// Moves.\n    fn go(&self) -> i32 {\n        1\n    }\n}\n\nfn main() {\n    let é = 1;\n}\n"
+GO = """package main
+
+type Point struct {
+	X int
+}
+
+func (p *Point) Move(dx int) {
+	p.X += dx
+}
+
+func main() {
+}
+"""
+RUST = """struct P { x: i32 }
+
+impl P {
+    /// Moves.
+    fn go(&self) -> i32 {
+        1
+    }
+}
+
+fn main() {
+    let é = 1;
+}
+"""
 C = "/* é */\nint add(int a,\n        int b)\n{\n    return a + b;\n}\n\nstatic int twice(int a) { return 2 * a; }\n"
 
 
@@ -81,11 +107,27 @@ def test_other_languages_definitions_have_theirs(language, text, lines):
 
 
 def test_without_their_ends_the_first_lines_are_the_same():
-    for language, text in (("typescript", TYPESCRIPT), ("go", GO), ("rust", RUST), ("c", C)):
+    for language, text in (("python", PYTHON), ("typescript", TYPESCRIPT), ("go", GO), ("rust", RUST), ("c", C)):
         quick = [(each.name, each.first) for each in symbols(language, text, ends=False)]
         whole = [(each.name, each.first) for each in symbols(language, text)]
         assert [name for name, _ in quick] == [name for name, _ in whole]
         assert all(one >= two for (_, one), (_, two) in zip(quick, whole, strict=True))
+
+
+def test_texts_and_comments_define_nothing():
+    text = (
+        '# def a(): ...\nx = """\ndef b(): ...\n\\""" def c(): ..."""\ny = \'\'\'\nclass D: ...\n\'\'\'\ndef e(): ...\n'
+    )
+    assert [each.name for each in symbols("python", text, ends=False)] == ["e"]
+
+
+def test_our_own_files_have_the_same_definitions_read_quickly_and_whole():
+    files = sorted((Path(__file__).parents[2] / "app").rglob("*.py"))
+    assert len(files) > 50
+    for file in files:
+        text = file.read_text("utf-8")
+        quick = {each.name for each in symbols("python", text, ends=False)}
+        assert quick == {each.name for each in symbols("python", text)}, file
 
 
 @pytest.mark.parametrize("text", ["", "def broken(:\n", "\0", "\udc80 = 1", "x" * 100_000, "(" * 5000])

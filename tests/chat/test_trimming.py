@@ -33,7 +33,9 @@ def test_an_output_keeps_mostly_its_end():
     assert sum(number > 500 for number in kept) > 2 * sum(number < 500 for number in kept) > 0
 
 
-@pytest.mark.parametrize("question", ["why does app/a.py:500 fail?", 'File "x/a.py", line 500', "in a.py, line 500", '@"app/a.py":500'])
+@pytest.mark.parametrize(
+    "question", ["why does app/a.py:500 fail?", 'File "x/a.py", line 500', "in a.py, line 500", '@"app/a.py":500']
+)
 def test_a_line_that_the_question_names_is_kept_with_what_is_around_it(question):
     kept = numbers(trimmed(Attached("file", "app/a.py", LINES), 1000, question).text)
     assert kept == list(range(kept[0], kept[-1] + 1))

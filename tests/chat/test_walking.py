@@ -49,11 +49,29 @@ def test_what_is_ignored_or_secret_is_not_found(tmp_path):
             "certs/server.pem": "",
         },
     )
-    assert walked(tmp_path) == [".gitignore", ".pacelineignore", "a.py", "certs/", "keep.log", "src/", "src/.gitignore", "src/main.py"]
+    assert walked(tmp_path) == [
+        ".gitignore",
+        ".pacelineignore",
+        "a.py",
+        "certs/",
+        "keep.log",
+        "src/",
+        "src/.gitignore",
+        "src/main.py",
+    ]
 
 
 def test_a_workspace_within_a_repository_obeys_the_rules_above_it(tmp_path):
-    tree(tmp_path, {".git/info/exclude": "*.tmp\n", ".gitignore": "/sub/skip.py\n", "sub/skip.py": "", "sub/a.tmp": "", "sub/b.py": ""})
+    tree(
+        tmp_path,
+        {
+            ".git/info/exclude": "*.tmp\n",
+            ".gitignore": "/sub/skip.py\n",
+            "sub/skip.py": "",
+            "sub/a.tmp": "",
+            "sub/b.py": "",
+        },
+    )
     assert walked(tmp_path / "sub") == ["b.py"]
 
 
@@ -110,7 +128,24 @@ def test_where_there_is_no_room_it_is_said(tmp_path):
 names = st.sampled_from(["a", "b", "c.py", "d.log"])
 paths = st.lists(names, min_size=1, max_size=3).map("/".join)
 patterns = st.sampled_from(
-    ["a", "a/", "/a", "*.log", "!d.log", "!a", "c.py", "b/*", "!b/c.py", "**/c.py", "a/**", "/b/a/", "*", "!*/", "# no", ""]
+    [
+        "a",
+        "a/",
+        "/a",
+        "*.log",
+        "!d.log",
+        "!a",
+        "c.py",
+        "b/*",
+        "!b/c.py",
+        "**/c.py",
+        "a/**",
+        "/b/a/",
+        "*",
+        "!*/",
+        "# no",
+        "",
+    ]
 )
 rules = st.lists(patterns, max_size=3).map("\n".join)
 

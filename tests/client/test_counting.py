@@ -26,7 +26,8 @@ THINKING = (
     "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
 )
 SHOUTING = (
-    "{% for message in messages %}{{ '<|im_start|>' + message.content|upper + '<|im_end|>' + message.content }}{% endfor %}"
+    "{% for message in messages %}{{ '<|im_start|>' + message.content|upper }}"
+    "{{ '<|im_end|>' + message.content }}{% endfor %}"
 )
 TEMPLATES = {"qwen": QWEN, "llama": LLAMA, "gemma": GEMMA, "plain": PLAIN, "thinking": THINKING}
 TOKENS = {
@@ -38,7 +39,9 @@ TOKENS = {
 }
 REMOTE = Config(engine=EngineConfig(url="http://big.example:8000/v1"))
 
-pieces = st.sampled_from(["a", "\n", "\n\n", " ", "return", " return", "<|", "|>", "é", "<|im_end|>", "<|eot|>", "</think>"])
+pieces = st.sampled_from(
+    ["a", "\n", "\n\n", " ", "return", " return", "<|", "|>", "é", "<|im_end|>", "<|eot|>", "</think>"]
+)
 contents = st.lists(pieces, max_size=8).map("".join)
 
 
@@ -188,11 +191,15 @@ def test_the_context_of_another_server_is_what_its_model_says():
     server = server_of("qwen", guards=False)
     server.missing = {"/props"}
     said = server.said
-    server.said = lambda path, body: {"data": [{"id": "m", "max_model_len": 8192}]} if "models" in path else said(path, body)
+    server.said = lambda path, body: (
+        {"data": [{"id": "m", "max_model_len": 8192}]} if "models" in path else said(path, body)
+    )
     assert server.run(Counter(REMOTE).context()) == 8192
 
 
-@pytest.mark.parametrize("answer", [{}, {"models": []}, {"models": [{"id": "x"}]}, {"models": [{"n_ctx": "many"}]}, [1]])
+@pytest.mark.parametrize(
+    "answer", [{}, {"models": []}, {"models": [{"id": "x"}]}, {"models": [{"n_ctx": "many"}]}, [1]]
+)
 def test_a_context_that_nobody_tells_is_not_known(answer):
     server = server_of("qwen")
     server.said = lambda path, body: answer
@@ -225,5 +232,8 @@ def test_the_bodies_are_those_of_the_api():
     server.run(Counter(Config()).count(spoken("Why?")))
     for path, body in server.calls:
         fields = set(json.loads(body))
-        known = {"/apply-template": {"messages"}, "/tokenize": {"content", "add_special", "parse_special", "with_pieces"}}
+        known = {
+            "/apply-template": {"messages"},
+            "/tokenize": {"content", "add_special", "parse_special", "with_pieces"},
+        }
         assert fields <= known[path]

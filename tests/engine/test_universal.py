@@ -164,6 +164,14 @@ def test_a_text_with_a_hole_is_lost_on_a_draft_that_cannot_infill():
     assert drafter(Reciter(DRAFT, "ab and more"), prompt, ours).propose(5, lambda _: True) == ()
 
 
+def test_a_text_with_a_hole_is_lost_on_a_draft_that_wants_its_parts_in_another_order():
+    ours = text_vocabulary(BYTES, ("<end>", "[PREFIX]", "[SUFFIX]"), fim=FimTokens(257, 258, None, suffix_first=True))
+    theirs = text_vocabulary(BYTES, ("<end>", "<pre>", "<suf>", "<mid>"), fim=FimTokens(257, 258, 259))
+    prompt = ours.encode("[SUFFIX]b[PREFIX]a", special=True)
+    assert read(prompt, ours, theirs).lost
+    assert not read(prompt, ours, ours).lost
+
+
 def test_each_model_begins_a_text_with_its_own_token_once():
     begins = text_vocabulary(BYTES, ("<end>", "<bos>"), bos="<bos>")
     assert texts(read(TARGET.encode("ab"), draft=begins).tokens(), begins) == ["<bos>", "a", "b"]

@@ -97,10 +97,10 @@ def test_a_suggestion_of_a_document_that_is_closed_was_ignored(store):
 
 def test_a_suggestion_that_is_sent_away_was_rejected_and_comes_back_as_another_one(store):
     def act(desk):
-        desk.show(1, root="r")
-        desk.figures.rejected(1)
-        desk.figures.rejected(1)
-        desk.show(2, root="r")
+        desk.show(1, root="r", at=desk.end)
+        desk.type(desk.end, "x")
+        desk.type(desk.end - 1, "", removed=1)
+        desk.show(2, root="r", at=desk.end)
 
     assert counted(store, act) == {"shown": 2, "rejected": 1, "ignored": 1}
 
@@ -262,7 +262,6 @@ def test_what_is_left_after_a_word_was_accepted_is_the_same_suggestion(store):
 def test_what_nobody_has_shown_cannot_be_accepted(store):
     def act(desk):
         desk.figures.accepted(7, 0)
-        desk.figures.rejected(7)
         desk.show(1)
         desk.figures.accepted(1, 0, 0)
         desk.figures.accepted(1, 0, -3)

@@ -18,7 +18,9 @@ MIDDLE = PairChoice(
     licence="Apache-2.0",
     note="For machines like this.",
 )
-LARGE = PairChoice("large", "large-target", bytes=20_000_000_000, misfit="it takes about 21 GB of memory", note="[b]x[/b]\x1b[2J")
+LARGE = PairChoice(
+    "large", "large-target", bytes=20_000_000_000, misfit="it takes about 21 GB of memory", note="[b]x[/b]\x1b[2J"
+)
 
 
 class FakeModels:

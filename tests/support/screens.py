@@ -9,18 +9,27 @@ from textual.app import App
 from textual.pilot import Pilot
 from textual.screen import Screen
 
+from paceline.tui.themes import THEMES, defaults
+
 
 class Alone(App[None]):
     """Shows one screen, and keeps its result."""
 
     ENABLE_COMMAND_PALETTE = False
 
-    def __init__(self, screen: Screen[Any]) -> None:
-        super().__init__()
+    def __init__(self, screen: Screen[Any], theme: str = "paceline-dark") -> None:
+        super().__init__(ansi_color=theme.endswith(("ansi", "plain")))
         self.first = screen
         self.results: list[Any] = []
+        self._chosen_theme = theme
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return defaults()
 
     def on_mount(self) -> None:
+        for theme in THEMES:
+            self.register_theme(theme)
+        self.theme = self._chosen_theme
         self.push_screen(self.first, self.results.append)
 
 

@@ -36,17 +36,13 @@ class Stage(App[None]):
             self.register_theme(theme)
         self.theme = self._theme
 
-    async def on_event(self, event: Any) -> None:
-        await super().on_event(event)
+    def keep(self, message: Message) -> None:
+        if not any(message is each for each in self.posted):
+            self.posted.append(message)
 
     def kept(self, kind: type) -> list[Any]:
+        """Messages of a kind, in the order in which they were posted."""
         return [message for message in self.posted if isinstance(message, kind)]
-
-
-def keeping(app: Stage, *kinds: type[Message]) -> None:
-    """Keeps messages of these kinds when they come up to the app."""
-    for kind in kinds:
-        setattr(app, kind.handler_name, app.posted.append)
 
 
 @asynccontextmanager
@@ -55,8 +51,7 @@ async def talking(
 ) -> AsyncIterator[tuple[Transcript, Pilot[None]]]:
     transcript = Transcript(**more)
     app = Stage(transcript, theme=theme)
-    keeping(app, Transcript.BlockAction, Transcript.TurnAction, Transcript.Selected)
-    async with app.run_test(size=size) as pilot:
+    async with app.run_test(size=size, message_hook=app.keep) as pilot:
         transcript.show(turns, branches)
         await pilot.pause()
         yield transcript, pilot

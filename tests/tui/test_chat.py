@@ -12,6 +12,7 @@ from paceline.errors import EngineError
 from paceline.tui.app import PacelineApp
 from paceline.tui.screens.confirm import ConfirmScreen
 from paceline.tui.screens.help import HelpScreen
+from paceline.tui.screens.naming import NamingScreen
 from paceline.tui.screens.review import ReviewScreen
 from paceline.tui.screens.sessions import SessionsScreen
 from paceline.tui.screens.setup import SetupScreen
@@ -20,7 +21,8 @@ from paceline.tui.widgets.prompt import Prompt
 from paceline.tui.widgets.transcript import Transcript
 from support.app_services import ScriptedClient, services
 
-FENCED = "Here:\n\n```python app.py\nx = 2\n```\n"
+FENCED = "Here:\n\n```python app.py\nx = 2\ny = 1\nz = x + y\nprint(z)\n```\n"
+BEFORE, AFTER = b"x = 1\r\ny = 1\r\nz = x + y\r\nprint(z)\r\n", b"x = 2\r\ny = 1\r\nz = x + y\r\nprint(z)\r\n"
 
 
 @pytest.fixture
@@ -200,19 +202,38 @@ async def test_a_block_is_reviewed_applied_and_taken_back(app, client):
     client.says = lambda *_: [FENCED]
     here = app()
     file = here.services.root / "app.py"
-    file.write_bytes(b"x = 1\r\n")
+    file.write_bytes(BEFORE)
     async with here.run_test() as pilot:
         await write(pilot, "Make x 2 in @app.py")
         turn = chat(pilot).conversation.path[-1].id
         chat(pilot).query_one(Transcript).post_message(Transcript.BlockAction(turn, 0, "apply"))
         await until(pilot, lambda: isinstance(pilot.app.screen, ReviewScreen))
-        assert file.read_bytes() == b"x = 1\r\n"
+        assert file.read_bytes() == BEFORE
         await pilot.press("a")
         await pilot.press("enter")
-        await until(pilot, lambda: file.read_bytes() == b"x = 2\r\n")
+        await until(pilot, lambda: file.read_bytes() == AFTER)
         await until(pilot, lambda: pilot.app.screen is chat(pilot))
         await write(pilot, "/undo")
-        await until(pilot, lambda: file.read_bytes() == b"x = 1\r\n")
+        await until(pilot, lambda: file.read_bytes() == BEFORE)
+
+
+async def test_a_block_that_is_no_change_takes_the_place_of_a_file_only_when_that_is_accepted(app, client):
+    client.says = lambda *_: ["```python\nprint('all new')\n```\n"]
+    here = app()
+    file = here.services.root / "app.py"
+    file.write_bytes(BEFORE)
+    async with here.run_test() as pilot:
+        await write(pilot, "Say something")
+        turn = chat(pilot).conversation.path[-1].id
+        chat(pilot).query_one(Transcript).post_message(Transcript.BlockAction(turn, 0, "apply"))
+        await until(pilot, lambda: isinstance(pilot.app.screen, NamingScreen))
+        await pilot.press(*"app.py", "enter")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ReviewScreen))
+        await pilot.press("enter")  # nothing is accepted yet
+        await pilot.pause()
+        assert file.read_bytes() == BEFORE
+        await pilot.press("a", "enter")
+        await until(pilot, lambda: file.read_bytes() == b"print('all new')\n")
 
 
 async def test_edit_asks_with_the_file_as_its_draft(app, client):

@@ -12,7 +12,11 @@ from paceline.tui.screens.confirm import ConfirmScreen
 from paceline.tui.screens.sessions import SessionsScreen, exported
 from support.screens import showing
 
-TALKS = (("Sort a list", "Use sorted(values)."), ("Parse TOML", "Take tomllib.loads [bold]here[/bold]."), ("日本", "語 \x1b[2J"))
+TALKS = (
+    ("Sort a list", "Use sorted(values)."),
+    ("Parse TOML", "Take tomllib.loads [bold]here[/bold]."),
+    ("日本", "語 \x1b[2J"),
+)
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ ChoiceKind = Literal["drop", "trim", "leave_out", "summarise"]
 SUMMARY = 400  # tokens that a summary may take
 SMALLEST = 64  # tokens of an attachment that is still of use
 MARGIN = 0.92  # of an attachment's tokens are aimed at when it is trimmed: its parts are not equally dense
+NOTE = 48  # characters of the line that says what is missing
 _STANDS_FOR = "Summary of this conversation so far, in place of its first messages:"
 _REQUEST = (
     "Summarise our conversation up to here, so that it can go on from the summary alone. Keep what was decided and "
@@ -94,7 +95,7 @@ class Choice:
 
     kind: ChoiceKind
     label: str  # in words
-    frees: int  # tokens
+    frees: int  # tokens; one or two more or less where those of neighbours merge
     at: int = 0
     tokens: int = 0  # trim: what is left of it; summarise: what the summary may take
     estimated: bool = False  # how much it frees is known when it is done
@@ -148,7 +149,7 @@ def apply(draft: Draft, choice: Choice) -> Draft:
     if choice.kind == "trim":
         one = attached[choice.at]
         share = choice.tokens * MARGIN / max(1, choice.tokens + choice.frees)
-        less = trimmed(one, int(len(one.text) * share), draft.question)
+        less = trimmed(one, max(0, int(len(one.text) * share) - NOTE), draft.question)
         return replace(draft, attached=(*attached[: choice.at], less, *attached[choice.at + 1 :]))
     return replace(draft, skipped=choice.at, summary="")
 

@@ -16,7 +16,7 @@ from paceline.workspace import files
 
 FoundKind = Literal["file", "folder", "symbol", "diff", "output"]
 MOST_FILES = 50_000
-MOST_SYMBOLS = 40_000
+MOST_SYMBOLS = 25_000
 LARGEST = 64 * 1024  # bytes of a file in which symbols are looked for
 NO_TEXT = (  # endings of files that cannot be shown to a model of texts
     *(".pyc", ".pyo", ".so", ".o", ".a", ".dll", ".dylib", ".exe", ".class", ".jar", ".wasm", ".bin", ".gguf", ".whl"),
@@ -79,20 +79,23 @@ class Finder:
         self.note = ""  # what was left out, in words; "": nothing
 
     def refresh(self, seconds: float = 5.0) -> bool:
-        """Look at the workspace again; whether everything is known now. Blocks: call it in a thread.
+        """Look at the workspace again; False: there is more, which the next call goes on with. Blocks for about so
+        long, and longer where finding the files alone takes that: call it in a thread.
 
-        At most about so long; what is not known then is looked at the next time. Files are offered before symbols are.
+        Files are offered before symbols are. What is left out for good is in `note`.
         """
         with self._refreshing:
-            deadline = time.monotonic() + seconds
+            begun = time.monotonic()
             entries, note = listed(self._root, self._ignore, MOST_FILES, seconds)
             entries = [each for each in entries if not each.path.lower().endswith(NO_TEXT)]
             known = {path: kept for path, kept in self._known.items() if kept[2]}
             self._index = _index(entries, known)
+            deadline = max(begun + seconds, time.monotonic() + seconds / 4)
             self._known, complete = self._read(entries, deadline)
             self._index = _index(entries, self._known)
-            self.note = note
-            return complete and not note
+            many = sum(len(found) for _, _, found in self._known.values()) >= MOST_SYMBOLS
+            self.note = note or (f"only the first {MOST_SYMBOLS:,} symbols are offered" if many else "")
+            return complete
 
     def find(self, query: str, limit: int = 50) -> tuple[Found, ...]:
         """The best matches, the best first. May be called at any time, from any thread."""
@@ -147,21 +150,24 @@ class Finder:
     ) -> tuple[dict[str, tuple[int, int, tuple[Symbol, ...]]], bool]:
         """Symbols by file, what was known before and has not changed among them; and whether time was enough."""
         known: dict[str, tuple[int, int, tuple[Symbol, ...]]] = {}
-        complete, count = True, 0
+        complete, count, late = True, 0, False
         for entry in entries:
+            if count >= MOST_SYMBOLS:
+                break
             language = "" if entry.path.endswith("/") or entry.size > LARGEST else language_of(entry.path)
             if not language:
                 continue
             before = self._known.get(entry.path)
             if before is not None and before[:2] == (entry.modified, entry.size):
                 known[entry.path] = before
-            elif time.monotonic() > deadline or count >= MOST_SYMBOLS:
+            elif late:
                 complete = False
                 continue
             else:
                 text = files.read(self._root / entry.path)
                 found = symbols(language, text, ends=False) if text else ()
                 known[entry.path] = entry.modified, entry.size, found
+                late = time.monotonic() > deadline  # at least one is read each time
                 time.sleep(0)  # whoever draws the screen comes first
             count += len(known[entry.path][2])
         return known, complete

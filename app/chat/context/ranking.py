@@ -47,7 +47,7 @@ class Names:
 
         def take(candidates: Iterable[int]) -> bool:
             """Whether there are enough. Candidates: all of a rank, or of some, and none of a better one that is new."""
-            fresh = [at for at in candidates if at not in taken]
+            fresh = [at for at in dict.fromkeys(candidates) if at not in taken]
             taken.update(fresh)
             keyed = ((self._key(at, typed, deep=deep), at) for at in fresh)
             found.extend(heapq.nsmallest(limit - len(found), keyed))

@@ -137,7 +137,8 @@ async def _ended(process: asyncio.subprocess.Process, pump: "asyncio.Task[None]"
                 break
             await asyncio.sleep(pause)
             pause = min(0.1, pause * 2)
-    await process.wait()
+    # what runs as somebody else, as behind sudo, cannot be ended by us: it is not waited for either
+    await asyncio.wait([asyncio.create_task(process.wait())], timeout=GRACE)
 
 
 def _signalled(group: int, number: int) -> bool:

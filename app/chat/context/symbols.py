@@ -18,6 +18,16 @@ if TYPE_CHECKING:
 
 _IDS = {"tsx": "typescriptreact", "jsx": "javascriptreact"}  # what the protocol calls them
 _WORDS = 12  # of a head that are looked for
+_PYTHON = re.compile(
+    r"""
+    \#[^\n]*
+    | \"{3} [^"\\]* (?: (?: \\. | "(?!"") ) [^"\\]* )* \"{3}  | "(?:\\.|[^"\\\n])*"
+    | '{3} [^'\\]* (?: (?: \\. | '(?!'') ) [^'\\]* )* '{3}  | '(?:\\.|[^'\\\n])*'
+    | ^(?P<indent>[ \t]*) (?:async[ \t]+)? (?:
+        (?P<kind>def|class) [ \t]+ (?P<name>[^\W\d]\w*) | (?:if|elif|else|try|except|finally|with|for|while|match)\b )
+    """,
+    re.VERBOSE | re.MULTILINE | re.DOTALL,
+)
 DEEPEST = 3  # levels of classes and conditions
 
 
@@ -40,7 +50,7 @@ def language_of(path: str) -> str:
 def symbols(language: str, text: str, *, ends: bool = True) -> tuple[Symbol, ...]:
     """The definitions of a text in the order in which they stand. ends: with their last lines, which takes longer."""
     if language == "python":
-        return tuple(_python(text))
+        return tuple(_python(text) if ends else _python_quickly(text))
     return tuple(_others(language, text, ends=ends))
 
 
@@ -54,6 +64,23 @@ def _python(text: str) -> Iterator[Symbol]:
     yield from _statements(tree.body, "", 0)
 
 
+def _python_quickly(text: str) -> Iterator[Symbol]:
+    """The same without a syntax tree, whose many objects would hold everybody up while they are made and collected."""
+    above: list[tuple[int, str]] = []  # how far in each is that this one may lie in; of functions no name
+    for found in _PYTHON.finditer(text):
+        if found["indent"] is None:
+            continue
+        indent, name = len(found["indent"].expandtabs()), found["name"]
+        while above and above[-1][0] >= indent:
+            above.pop()
+        if name is None:  # another block begins, which may have definitions in it
+            continue
+        if all(each for _, each in above) and len(above) <= DEEPEST:
+            first = text.count("\n", 0, found.start()) + 1
+            yield Symbol(".".join([*(each for _, each in above), name]), first, first)
+        above.append((indent, name if found["kind"] == "class" else ""))
+
+
 def _statements(body: Iterable[ast.stmt], prefix: str, depth: int) -> Iterator[Symbol]:
     for node in body:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
@@ -61,8 +88,10 @@ def _statements(body: Iterable[ast.stmt], prefix: str, depth: int) -> Iterator[S
             yield Symbol(prefix + node.name, first, node.end_lineno or node.lineno)
             if isinstance(node, ast.ClassDef) and depth < DEEPEST:
                 yield from _statements(node.body, f"{prefix}{node.name}.", depth + 1)
-        elif isinstance(node, (ast.If, ast.Try)) and depth < DEEPEST:
-            yield from _statements([*node.body, *node.orelse], prefix, depth + 1)
+        elif isinstance(node, (ast.If, ast.Try, ast.With, ast.For, ast.While)) and depth < DEEPEST:
+            handlers = [each for handler in getattr(node, "handlers", ()) for each in handler.body]
+            more = [*getattr(node, "orelse", ()), *getattr(node, "finalbody", ())]
+            yield from _statements([*node.body, *handlers, *more], prefix, depth + 1)
 
 
 def _others(language: str, text: str, *, ends: bool) -> Iterator[Symbol]:

@@ -1,5 +1,6 @@
 """Answers that show a part of a file: definitions that replace those of the same name, or lines in context."""
 
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from paceline.chat.edits.splices import Outcome, Splice, overlap, spliced
 from paceline.chat.edits.whole import IMPORT
 
 _KEY = re.compile(r"(?P<name>(?:[\w.$-]+|\"[^\"]+\"))\s*[:=](?!=)")
+_START = re.compile(r"[\w.$ ]{5,}[(=:]")  # what a statement begins with
 _SOURCE = re.compile(r"from\s+(?P<module>[\w.]+)\s+import\s+(?P<names>[\w, ]+)")
 _COMMENT = re.compile(r"(?:#(?!include|\[)|//|/\*|\*|<!--|--|\"\"\")")
 _METHOD = re.compile(r"(?:.*\(\s*&?(?:mut\s+)?(?:self|cls)\b)")
@@ -204,18 +206,14 @@ def _addition(work: _Work, said: Definition, near: int, line: int, *, after: boo
     """New lines beside a definition, indented as it is, with as many empty lines between as the file has there."""
     fit = shape.fitting(work.new[said.head : said.end], work.old, (work.new[said.head], work.old[near]))
     lines = [fit(each) for each in work.new[said.top : said.end]]
-    gap = [""] * _gap(work, line, after=after)
+    gap = [""] * _gap(work, shape.blanks(work.old[near]))
     return Splice(line, line, [*gap, *lines] if after else [*lines, *gap])
 
 
-def _gap(work: _Work, line: int, *, after: bool) -> int:
-    """Empty lines between definitions around a line; where it has none, as there are elsewhere."""
-    indent = ""
-    tops = [each for each in work.had if each.top == line or each.end == line]
-    if tops:
-        indent = shape.blanks(work.old[tops[0].head])
-    for one, other in zip(work.had, work.had[1:], strict=False):
-        if one.end <= other.top and shape.blanks(work.old[other.head]) == indent:
+def _gap(work: _Work, indent: str) -> int:
+    """Empty lines between definitions that stand so far in."""
+    for one, other in itertools.pairwise(work.had):
+        if one.end <= other.top and shape.blanks(work.old[one.head]) == shape.blanks(work.old[other.head]) == indent:
             between = work.old[one.end : other.top]
             if all(not each.strip() for each in between):
                 return len(between)
@@ -303,6 +301,8 @@ def _excerpt(file: File, work: _Work) -> Outcome | None:
     marks = {at for at, line in enumerate(new) if elisions.is_mark(line, {each.strip() for each in old})}
     if marks:
         return _with_marks(file, new, marks)
+    if len(new) == 1:
+        return _line(file, new[0])
     keys = [line.strip() for line in old]
     first, last = new[0].strip(), new[-1].strip()
     if len(new) < 2 or keys.count(first) != 1:
@@ -314,13 +314,24 @@ def _excerpt(file: File, work: _Work) -> Outcome | None:
     end = _end_of(old, new, start, ends)
     part = old[start : end + 1]
     pairs = shape.alike(part, new)
-    if len(pairs) < ENOUGH * min(len(new), len([line for line in part if line.strip()])) or not matching.telling(
-        [first]
-    ):
+    if len(pairs) < ENOUGH * min(len(new), len([line for line in part if line.strip()])) or not matching.telling(new):
         return None
     fit = shape.fitting(new, old, (new[0], old[start]))
     outcome = spliced(file, [Splice(start, end + 1, [fit(line) for line in new])])
     return Outcome(outcome, False, (f"the answer was taken for lines {start + 1} to {end + 1} of the file",))
+
+
+def _line(file: File, new: str) -> Outcome | None:
+    """A single line: in the place of the only one that begins alike, up to what it calls or sets."""
+    start = _START.match(new.strip())
+    if start is None:
+        return None
+    found = [at for at, line in enumerate(file.bare) if line.strip().startswith(start[0])]
+    if len(found) != 1 or file.bare[found[0]].strip() == new.strip():
+        return None
+    line = shape.blanks(file.bare[found[0]]) + new.strip()
+    text = spliced(file, [Splice(found[0], found[0] + 1, [line])])
+    return Outcome(text, False, (f"the answer was taken for line {found[0] + 1} of the file",))
 
 
 def _end_of(old: Sequence[str], new: Sequence[str], start: int, ends: Sequence[int]) -> int:

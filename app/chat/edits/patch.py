@@ -13,6 +13,7 @@ from paceline.chat.edits import matching, shape
 from paceline.chat.edits.shape import File
 from paceline.chat.edits.splices import Outcome, Splice, overlap, spliced
 
+MOST = 300  # hunks for one file
 FUZZ = 3  # lines at either end of a hunk that may be left out where they are not in the file
 NOWHERE = "/dev/null"
 _AT = re.compile(r"\s?@@+(?:[ \t]*-(?P<line>\d+)(?:,\d+)?[ \t]+\+\d+(?:,\d+)?)?[ \t]*(?:@@+)?(?P<rest>.*)")
@@ -117,6 +118,8 @@ def apply(patch: Patch, file: File) -> Outcome:
     """The patch's hunks in one file. What is not found is left out and said."""
     lines, notes, splices = file.bare, list[str](), list[Splice]()
     hunks = [hunk for hunk in patch.hunks if hunk.changes]
+    if len(hunks) > MOST:
+        return Outcome(file.text(file.raw), False, (f"the diff has {len(hunks)} hunks; up to {MOST} are read",), False)
     if patch.new == NOWHERE:
         gone = [line.text.strip() for hunk in hunks for line in hunk.lines if line.sign != "+" and line.text.strip()]
         whole = gone == [line.strip() for line in lines if line.strip()]
@@ -160,11 +163,11 @@ def _placed(hunk: Hunk, lines: Sequence[str]) -> tuple[list[Splice], str]:
         start, end = found.places[0]
         new, _ = _rebuilt(once, lines, start, end)
         return [Splice(start, end, new)], "lines that it takes away and shows again stay"
+    if placed := _scattered(body, lines):
+        return placed, "lines around its changes are not those of the file"
     for less in range(1, FUZZ + 1):
         if placed := _less(body, lines, less):
-            return placed, "lines around it are not those of the file"
-    if placed := _scattered(body, lines):
-        return placed, "it leaves out lines that the file has between its own"
+            return placed, "lines around its changes are not those of the file"
     return [], "its lines are not in the file"
 
 
@@ -286,26 +289,27 @@ def _staying(body: Sequence[Line]) -> Iterator[Line]:
 
 
 def _scattered(body: Sequence[Line], lines: Sequence[str]) -> list[Splice]:
-    """A hunk that leaves out lines of the file in its middle: each run of changes by itself, in the file's order.
+    """A hunk whose context is wrong, or leaves lines of the file out: each run of changes by itself, in their order.
 
-    Every run must have a neighbour that stays, or lines that go, and be found once after the one before it.
+    Lines that go, or the one that stays before those that come, must be found once after the run before.
     """
     splices, at = list[Splice](), 0
-    for run in _runs(body):
-        old = [line.text for line in run if line.sign != "+"]
-        if not matching.telling(old):
+    for before, run in _runs(body):
+        for part in ([*before, *run], run):
+            old = [line.text for line in part if line.sign != "+"]
+            found = matching.find(old, lines[at:]) if matching.telling(old) else None
+            if found is not None and found.good and len(found.places) == 1:
+                start, end = (each + at for each in found.places[0])
+                splices.append(Splice(start, end, _rebuilt(part, lines, start, end)[0]))
+                at = end
+                break
+        else:
             return []
-        found = matching.find(old, lines[at:])
-        if found is None or not found.good or len(found.places) > 1:
-            return []
-        start, end = (each + at for each in found.places[0])
-        splices.append(Splice(start, end, _rebuilt(run, lines, start, end)[0]))
-        at = end
     return splices
 
 
-def _runs(body: Sequence[Line]) -> Iterator[list[Line]]:
-    """Changes with the line that stays right before them, and the one after where lines only come."""
+def _runs(body: Sequence[Line]) -> Iterator[tuple[list[Line], list[Line]]]:
+    """Changes, each with the line that stays right before it."""
     at = 0
     while at < len(body):
         if body[at].sign == " ":
@@ -314,7 +318,5 @@ def _runs(body: Sequence[Line]) -> Iterator[list[Line]]:
         end = at
         while end < len(body) and body[end].sign != " ":
             end += 1
-        goes = any(line.sign == "-" and line.text.strip() for line in body[at:end])
-        before = [] if goes else [line for line in body[max(0, at - 2) : at] if line.sign == " "][-1:]
-        yield [*before, *body[at:end]]
+        yield list(body[at - 1 : at]) if at else [], list(body[at:end])
         at = end

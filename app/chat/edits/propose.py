@@ -16,6 +16,7 @@ from paceline.chat.edits.splices import Outcome
 from paceline.prompts.context import language
 from paceline.prompts.lines import line_starts, normalise
 
+MOST = 300  # search/replace blocks, and blocks of code, that are looked at; no answer that is meant has more
 LARGEST = 2 * 1024 * 1024  # characters of an answer, and of a file, that are looked at
 SHELLS = {"bash", "sh", "shell", "zsh", "console", "powershell"}
 NEW = 0.5  # of a block's lines, how many may be those of a file that it is not named for
@@ -71,8 +72,9 @@ class _Proposal:
     def changes(self) -> tuple[Change, ...]:
         lines = normalise(self.answer).split("\n")
         edits, broken = replacing.replacements(lines)
-        self._replace(edits, broken)
-        found = blocks(self.answer)
+        self._replace(edits[:MOST], broken)
+        everything = blocks(self.answer)
+        found = everything[:MOST]
         taken = [(edit.first, edit.last) for edit in edits]
         rest = [block for block, first, last in self._numbered(found) if not _within(first, last, taken)]
         diffs = [block for block in rest if self._is_diff(block)]
@@ -84,6 +86,9 @@ class _Proposal:
         said = bool(self.files)
         for block in plain:
             self._code(block, only_named=said)
+        if len(everything) > MOST or len(edits) > MOST:
+            for each in self.files.values():
+                each.doubt(f"only the first {MOST} blocks of the answer were looked at")
         if broken and not edits and not any(each.touched for each in self.files.values()) and self._usual():
             self._file(self._usual()).doubt("a search/replace block of the answer is damaged and was left out")
         return tuple(_change(each) for each in self.files.values() if each.touched or each.notes)

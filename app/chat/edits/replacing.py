@@ -141,6 +141,8 @@ def _placed(edit: Replacement, lines: Sequence[str], taken: Sequence[tuple[int, 
     if found.grade == "similar" and not any(line.strip() for line in replace):
         return None, "the lines that it would remove are not in the file as it has them"
     new, sure = _fitted(search, matching.trimmed(replace), lines, start, end)
+    if not sure and (within := _within(search, replace, lines)):
+        return within, ""
     note = ""
     if len(places) > 1:
         note = f"the lines that it looks for stand in {len(places)} places; the first was taken"

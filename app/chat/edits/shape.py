@@ -176,7 +176,7 @@ def fitting(new: Sequence[str], old: Sequence[str], head: tuple[str, str] | None
     if unit == step:
         return plain
     counted = {blank for line in new if line.strip() and (blank := blanks(line))}
-    width = 1 if step == "\t" else len(step)
+    width = len(step) if step != "\t" else 4 if unit == "\t" else len(unit)
     scaled = Indenting(width, unit, _depth(had, unit) - _depth(said, step))
     kinds = {blank[0] for blank in counted}
     if len(kinds) == 1 and (kinds == {"\t"}) != (unit == "\t") and any(blanks(line) for line in old if line.strip()):

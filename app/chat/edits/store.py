@@ -71,16 +71,18 @@ def read_bytes(file: Path, name: str) -> bytes | None:
         return None
     except (OSError, ValueError) as error:
         raise InputError(f"cannot read {_shown(name)}: {_reason(error)}") from error
-    with os.fdopen(handle, "rb") as opened:
+    try:
         state = os.fstat(handle)
         if not stat.S_ISREG(state.st_mode):
             raise InputError(f"{_shown(name)} is not a regular file")
         if state.st_size > LARGEST:
             raise InputError(f"{_shown(name)} has {state.st_size} bytes; files of up to {LARGEST} can be edited")
-        try:
+        with os.fdopen(handle, "rb", closefd=False) as opened:
             return opened.read(LARGEST + 1)
-        except OSError as error:
-            raise InputError(f"cannot read {_shown(name)}: {_reason(error)}") from error
+    except OSError as error:
+        raise InputError(f"cannot read {_shown(name)}: {_reason(error)}") from error
+    finally:
+        os.close(handle)
 
 
 def write(file: Path, data: bytes, name: str, mode: int | None = None) -> None:

@@ -36,7 +36,8 @@ def is_whole(old: Sequence[str], new: Sequence[str], language: str) -> bool:
     before, after = _filled(old), _filled(new)
     if not before:
         return True
-    ends = before[0] in after[:NEAR] and before[-1] in after[-NEAR:]
+    last = next((line for line in reversed(before) if any(map(str.isalnum, line))), before[-1])  # a brace tells nothing
+    ends = before[0] in after[:NEAR] and last in after[-NEAR - before[::-1].index(last) :]
     if definitions(old, language):
         return not gone(old, new, language) or (ends and _share(before, after) >= MOST_OF_IT)
     return (ends and _share(before, after) >= HALF / 2) or _share(before, after) >= HALF
@@ -114,7 +115,28 @@ def lost(old: str, new: str, language: str = "") -> int:
         return max(sum(last - first for tag, first, last, _, _ in steps if tag == "delete"), less, 1)
     if less > FEW and less > (HALF if definitions(before, language) else SHARE) * total:
         return less
-    return sum(last - first for tag, first, last, _, _ in steps if tag == "delete" and (not first or last == total))
+    ends = sum(last - first for tag, first, last, _, _ in steps if tag == "delete" and (not first or last == total))
+    return ends or _vanished(before, after)
+
+
+def _vanished(before: Sequence[str], after: Sequence[str]) -> int:
+    """Statements at the top of a file that are gone, with nothing like them in their place."""
+    filled = [line for line in before if line.strip()], [line for line in after if line.strip()]
+    keys = [line.strip() for line in filled[0]], [line.strip() for line in filled[1]]
+    known, count = set(keys[1]), 0
+    for tag, first, last, begin, stop in shape.opcodes(*keys):
+        if tag == "equal" or last - first > MANY or stop - begin > LONG:
+            continue
+        for line in filled[0][first:last]:
+            if shape.blanks(line) or sum(map(str.isalnum, line)) < FEW or line.strip() in known or IMPORT.match(line):
+                continue
+            count += not any(_alike(line, new) for new in filled[1][begin:stop])
+    return count
+
+
+def _alike(line: str, other: str) -> bool:
+    """Whether one line may have become the other."""
+    return SequenceMatcher(None, line.strip(), other.strip(), autojunk=False).ratio() >= HALF
 
 
 def gone(old: Sequence[str], new: Sequence[str], language: str) -> list[str]:

@@ -44,6 +44,7 @@ class ChatScreen(Screen[None]):
 
     CSS_PATH = "chat.tcss"
     AUTO_FOCUS = "#prompt"
+    conversation: Conversation
     COMMANDS: ClassVar = {SlashProvider}
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "stop", "Stop", id="chat.stop"),
@@ -71,6 +72,7 @@ class ChatScreen(Screen[None]):
         self._wanted = session
         self._client: AsyncClient | None = None
         self._interrupted = float("-inf")
+        self._open = False  # whether there is a conversation yet
         self._figures = Figures(hint="? keys")
         self._rounds = 0
         self._burst = Burst()
@@ -133,8 +135,9 @@ class ChatScreen(Screen[None]):
 
     def open(self, session: Session) -> None:
         """Show a session. What is being written in the one before is stopped and kept."""
-        if hasattr(self, "conversation"):
+        if self._open:
             self.conversation.stop()
+        self._open = True
         self.conversation = Conversation(session, self.services.store, _Later(self), self.happened)
         self.editing = None
         self.attach(())
@@ -182,13 +185,11 @@ class ChatScreen(Screen[None]):
 
     def moved(self) -> None:
         """Show the branch from its beginning to its end."""
-        path = self.conversation.path
-        self.query_one(Transcript).show(path, {turn.id: self._branch(turn) for turn in path})
+        self.query_one(Transcript).show(self.conversation.path, self.conversation.branches())
         self.sending.measure_soon()
 
     def _branch(self, turn: Turn) -> tuple[int, int]:
-        beside = self.conversation.siblings(turn.id)
-        return beside.index(turn.id) + 1, len(beside)
+        return self.conversation.branches().get(turn.id, (1, 1))
 
     def _show_work(self, work: Working) -> None:
         states = {"idle": "", "waiting": "waiting", "loading": "loading the models", "thinking": "thinking"}
@@ -228,7 +229,8 @@ class ChatScreen(Screen[None]):
 
     async def ask(self, question: Question) -> bool:
         """A yes from the person. In a worker only."""
-        return bool(await self.app.push_screen_wait(ConfirmScreen(question)))
+        answer: bool = await self.app.push_screen_wait(ConfirmScreen(question))
+        return answer
 
     # --- what a person does -------------------------------------------------------------------------------------------
 
@@ -287,12 +289,17 @@ class ChatScreen(Screen[None]):
             return
         self.sending.measure_soon()
 
+    @on(Prompt.Paged)
+    def _paged(self, event: Prompt.Paged) -> None:
+        transcript = self.query_one(Transcript)
+        (transcript.action_page_up if event.by < 0 else transcript.action_page_down)()
+
     @on(Finder.Picked)
     def _picked(self, event: Finder.Picked) -> None:
         self.suggesting.picked(event.choice, tab=event.tab)
 
     @on(Finder.Closed)
-    def _closed(self) -> None:
+    def _no_list(self) -> None:
         self.suggesting.closed()
 
     @on(CommandChosen)

@@ -11,6 +11,7 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from paceline.tui.screens.dialog import marked, one_line
+from paceline.tui.widgets.choices import Choices
 
 Key = Literal["up", "down", "tab", "enter", "escape", "pageup", "pagedown"]
 
@@ -25,7 +26,7 @@ class Choice:
     detail: str = ""  # beside it, such as a help text
 
 
-class Finder(OptionList, can_focus=False):
+class Finder(Choices, can_focus=False):
     """Closed until it is given choices. Never takes the focus; the mouse may click on a choice."""
 
     DEFAULT_CSS = Path(__file__).with_suffix(".tcss").read_text("utf-8")

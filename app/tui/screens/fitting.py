@@ -14,6 +14,7 @@ from paceline.chat.context import budget
 from paceline.chat.context.budget import Choice, Draft, Sizes
 from paceline.errors import PacelineError
 from paceline.tui.screens.dialog import Dialog, Line, one_line
+from paceline.tui.widgets.choices import Choices
 from paceline.tui.widgets.meter import Meter
 
 Measure = Callable[[Draft], Awaitable[Sizes]]
@@ -46,7 +47,7 @@ class FittingScreen(Dialog[Draft | None]):
         """The meter, and what can be done."""
         yield Meter(self._steps[-1][1])
         yield Line(id="done")
-        yield OptionList(id="choices", markup=False)
+        yield Choices(id="choices", markup=False)
 
     def on_mount(self) -> None:
         """What does not fit."""
@@ -126,5 +127,6 @@ class FittingScreen(Dialog[Draft | None]):
 
 
 def _option(choice: Choice) -> Option:
+    """What it frees stands first: narrow screens cut the rest."""
     about = "about " if choice.estimated else ""
-    return Option(one_line(choice.label) + Content.styled(f"  frees {about}{choice.frees:,}", "$text-muted"))
+    return Option(Content.assemble((f"frees {about}{choice.frees:,}: ", "bold"), one_line(choice.label)))

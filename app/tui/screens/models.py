@@ -14,6 +14,7 @@ from paceline.chat.models_port import Models, PairChoice
 from paceline.chat.words import size
 from paceline.errors import PacelineError
 from paceline.tui.screens.dialog import Dialog, Line, one_line
+from paceline.tui.widgets.choices import Choices
 from paceline.tui.widgets.fetching import Fetching
 
 
@@ -37,7 +38,7 @@ class ModelsScreen(Dialog[str | None]):
 
     def body(self) -> ComposeResult:
         """The pairs."""
-        yield OptionList(id="pairs", markup=False)
+        yield Choices(id="pairs", markup=False)
 
     def below(self) -> ComposeResult:
         """What is to be known of the chosen one, and the download."""
@@ -50,15 +51,17 @@ class ModelsScreen(Dialog[str | None]):
         if self._pairs:
             self._show()
         else:
-            self.query_one("#facts", Line).say("looking at this machine …")
             self._ask()
 
     @work(exclusive=True)
     async def _ask(self) -> None:
+        facts = self.query_one("#facts", Line)
+        facts.say("looking at this machine …")
+        self.tell("")
         try:
             self._pairs = tuple(await self._models.pairs())
         except PacelineError as error:
-            self.query_one("#facts", Line).say("")
+            facts.say("Enter tries again.")
             self.tell(error)
             return
         self._show()
@@ -70,6 +73,8 @@ class ModelsScreen(Dialog[str | None]):
             at for at, pair in enumerate(self._pairs) if pair.recommended
         ]
         listed.highlighted = wanted[0] if wanted else 0
+        if not self._pairs:
+            self.query_one("#facts", Line).say("The catalogue has no pairs.")
 
     @on(OptionList.OptionHighlighted, "#pairs")
     def _look(self, event: OptionList.OptionHighlighted) -> None:
@@ -82,7 +87,10 @@ class ModelsScreen(Dialog[str | None]):
         self.action_choose()
 
     def action_choose(self) -> None:
-        """Use the chosen pair; what is missing of it is fetched first."""
+        """Use the chosen pair; what is missing of it is fetched first. Without pairs: look again."""
+        if not self._pairs:
+            self._ask()
+            return
         at, fetching = self.query_one("#pairs", OptionList).highlighted, self.query_one(Fetching)
         if at is None or fetching.pair:
             return

@@ -16,6 +16,7 @@ from paceline.chat.edits.changes import Change
 from paceline.chat.edits.journal import Accepted
 from paceline.chat.reviewing import Reviewing
 from paceline.tui.screens.dialog import Dialog, Line, one_line
+from paceline.tui.widgets.choices import Choices
 from paceline.tui.widgets.diff import DiffView
 
 Diff = Literal["auto", "unified", "split"]
@@ -52,7 +53,7 @@ class ReviewScreen(Dialog[tuple[Accepted, ...] | None]):
     def body(self) -> ComposeResult:
         """Files, notes, the change."""
         with Horizontal(id="columns"):
-            yield OptionList(*map(self._option, range(len(self._review.changes))), id="files", markup=False)
+            yield Choices(*map(self._option, range(len(self._review.changes))), id="files", markup=False)
             with Vertical(id="change"):
                 yield Line(id="notes")
                 yield DiffView(id="diff")

@@ -20,6 +20,7 @@ from paceline.paths import expanded
 from paceline.text import replace_surrogates
 from paceline.tui.screens.confirm import ConfirmScreen, Question, about_files
 from paceline.tui.screens.dialog import Dialog, Line, marked, one_line
+from paceline.tui.widgets.choices import Choices
 
 Naming = Literal["", "rename", "export"]
 ENDINGS = {".md": "Markdown", ".json": "JSON", ".html": "HTML"}
@@ -58,7 +59,7 @@ class SessionsScreen(Dialog[str | None]):
     def body(self) -> ComposeResult:
         """What is looked for, and what is found."""
         yield Input(self._query, placeholder="search titles and messages", id="query", select_on_focus=False)
-        yield OptionList(id="found", markup=False)
+        yield Choices(id="found", markup=False)
 
     def below(self) -> ComposeResult:
         """A name that is asked for."""

@@ -139,7 +139,7 @@ class _Resumable:
         known: list[tuple[Span, ...]] = []
         try:
             for start, kind, part in _resumed(self._lexer, context):
-                if start + len(part) == len(text) and "\n" in part[:-1] and len(part) <= AGAIN:
+                if start + len(part) == len(text) and "\n" in part and part.strip() and len(part) <= AGAIN:
                     at, token = start, kind
                     break
                 known += map(tuple, _split(self._before, part, _style(kind)))

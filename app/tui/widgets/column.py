@@ -93,15 +93,19 @@ class Column:
 
     def visible(self, top: int, height: int) -> int:
         """Lays out what can be seen from this row on. Returns where the row is now."""
-        place = self._heights.find(top)
-        if place < len(self):
-            within = top - self.start(place)
-            grown = self.lay(place)
-            top += max(grown, -within) if within else 0  # what is below stays where it is
-        while place < len(self) and self.start(place) < top + height:
-            self.lay(place)
-            place += 1
-        return max(0, min(top, self.height - height))
+        while True:
+            place = self._heights.find(top)
+            if place < len(self):
+                within = top - self.start(place)
+                grown = self.lay(place)
+                top += max(grown, -within) if within else 0  # what is below stays where it is
+            while place < len(self) and self.start(place) < top + height:
+                self.lay(place)
+                place += 1
+            last = max(0, self.height - height)
+            if top <= last:
+                return max(0, top)
+            top = last  # there is less below than it was taken for
 
     def end(self, height: int) -> int:
         """Lays out what can be seen when the last row is the lowest. Returns the row that is the first then."""

@@ -49,17 +49,23 @@ def line(figures: Figures, width: int, *, ascii_only: bool = False) -> str:
     """
     parts = list(_parts(figures, ascii_only))
     gap = " | " if ascii_only else GAP
-    kept: set[int] = set()
-    for at in sorted(range(len(parts)), key=lambda at: parts[at][0]):
-        for text in parts[at][1]:  # from its longest form to its shortest
-            chosen = [parts[each][1][0] for each in sorted(kept)]
-            if cell_len(gap.join([*chosen, text])) <= width:
-                parts[at] = (parts[at][0], [text])
-                kept.add(at)
-                break
-    if not kept and parts:
-        return shorten(min(parts)[1][-1], width)
-    return gap.join(parts[at][1][0] for at in sorted(kept))
+    chosen: dict[int, str] = {}
+
+    def fits(at: int, text: str) -> bool:
+        tried = {**chosen, at: text}
+        return cell_len(gap.join(tried[each] for each in sorted(tried))) <= width
+
+    ranked = sorted(range(len(parts)), key=lambda at: parts[at][0])
+    for at in ranked:  # as many as there is room for, in their shortest form
+        if not fits(at, parts[at][1][-1]):
+            break
+        chosen[at] = parts[at][1][-1]
+    for at in ranked:  # then as long as there is room for
+        if at in chosen:
+            chosen[at] = next(text for text in parts[at][1] if fits(at, text))
+    if not chosen and parts:
+        return shorten(parts[ranked[0]][1][-1], width, "~" if ascii_only else "…")
+    return gap.join(chosen[at] for at in sorted(chosen))
 
 
 class Footer(Widget):
@@ -86,7 +92,8 @@ def _parts(figures: Figures, ascii_only: bool) -> Iterator[tuple[int, list[str]]
     """How important each part is (0: most), and its texts, the longest first; from left to right."""
     if figures.model:
         name = _line(figures.model)
-        yield 4, [name, shorten(name, MODEL), shorten(name, MODEL // 2)]
+        mark = "~" if ascii_only else "…"
+        yield 4, [name, shorten(name, MODEL, mark), shorten(name, MODEL // 2, mark)]
     if figures.state:
         state = _line(figures.state)
         yield 0, [state, state.removeprefix("reading ").replace(" tokens", ""), state.partition(",")[0]]
@@ -95,7 +102,7 @@ def _parts(figures: Figures, ascii_only: bool) -> Iterator[tuple[int, list[str]]
     if figures.acceptance is not None:
         yield 5, [f"{figures.acceptance:.0%} accepted", f"{figures.acceptance:.0%}"]
     if figures.speedup is not None:
-        yield 6, [f"{figures.speedup:.1f}{'x' if ascii_only else '×'} faster", f"{figures.speedup:.1f}x"]
+        yield 6, [f"{figures.speedup:.1f}x faster", f"{figures.speedup:.1f}x"]
     if figures.used is not None and figures.size:
         yield 1, _context(figures.used, figures.size, figures.about, ascii_only)
     if figures.queued:

@@ -145,6 +145,11 @@ class LaidFence:
         return at == self.height - 1
 
     @property
+    def lead(self) -> int:
+        """Blank rows above it."""
+        return self._before
+
+    @property
     def indent(self) -> int:
         """Cells before each row."""
         return self._indent

@@ -63,7 +63,7 @@ class Reader:
         self._take(self._filter.feed(text))
 
     def finish(self) -> None:
-        """The text is complete. Which fences it has is now told by the whole of it, as for everything done with them."""
+        """The text is complete. Which fences it has is now told by the whole of it, as for what is done with them."""
         self._take(self._filter.flush())
         self._end()
         text = "".join(self._pieces)
@@ -142,10 +142,10 @@ class Reader:
 
     def _begin(self, line: str) -> None:
         lead = len(line) - len(line.lstrip())
-        if match := None if self._prose else _FENCE.fullmatch(line):
-            if self._opens(match, lead):
-                self._open(Block("fence", indent=len(match[1].expandtabs(4)), mark=match[2], info=match[3].strip()))
-                return
+        fence = None if self._prose else _FENCE.fullmatch(line)
+        if fence is not None and self._opens(fence, lead):
+            self._open(Block("fence", indent=len(fence[1].expandtabs(4)), mark=fence[2], info=fence[3].strip()))
+            return
         last = self.blocks[-1] if self.blocks and not self._ended else None
         if last is not None and last.kind == "paragraph" and self._changed(last, line):
             return
@@ -279,8 +279,9 @@ class Plain:
         while text:
             room = LINE_LIMIT - self._length
             part, text = text[:room], text[room:]
-            self._line.append((part, drafter))
             self._length += len(part)
+            before = self._line.pop()[0] if self._line and self._line[-1][1] == drafter else ""
+            self._line.append((before + part, drafter))
             if self._length >= LINE_LIMIT:
                 self._end()
 

@@ -156,10 +156,10 @@ class Entry:
         return sum(block.kind == "fence" for block in self._reader.blocks)
 
     def rows_of(self, number: int) -> range:
-        """The rows of a code block, where it is laid out."""
+        """The rows of a code block, where it is laid out; without the blank one above it."""
         for at, laid in enumerate(self._sections):
             if isinstance(laid, LaidFence) and laid.block.number == number:
-                return range(self._starts[at - 1], self._starts[at])
+                return range(self._starts[at - 1] + laid.lead, self._starts[at])
         return range(0)
 
     def indent_of(self, number: int) -> int:

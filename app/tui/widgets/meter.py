@@ -6,8 +6,8 @@ from pathlib import Path
 
 from rich.cells import cell_len, set_cell_size
 from textual.content import Content
-from textual.events import Resize
-from textual.widgets import Static
+from textual.geometry import Size
+from textual.widget import Widget
 
 from paceline.chat.context.budget import Sizes
 from paceline.text import strip_controls
@@ -58,7 +58,7 @@ def summary(sizes: Sizes) -> str:
     if not sizes.context:
         return f"{about}{sizes.used:,} tokens; how many there are is not known yet"
     if sizes.over:
-        return f"{about}{sizes.used:,} of {sizes.context:,} tokens: {about}{sizes.over:,} too many"
+        return f"{about}{sizes.over:,} too many: {sizes.used:,} of {sizes.context:,} tokens"
     return f"{about}{sizes.used:,} of {sizes.context:,} tokens, {sizes.left:,} free"
 
 
@@ -91,27 +91,29 @@ def _short(text: str, width: int) -> str:
     return set_cell_size(text, width) if cell_len(text) <= width else set_cell_size(text, width - 1) + "…"
 
 
-class Meter(Static):
+class Meter(Widget):
     """Bar, sentence, table; fitted to its own width."""
 
     DEFAULT_CSS = Path(__file__).with_suffix(".tcss").read_text("utf-8")
 
     def __init__(self, sizes: Sizes, *, details: bool = False, id: str | None = None) -> None:
-        super().__init__(id=id, markup=False)
+        super().__init__(id=id)
         self._sizes = sizes
         self._details = details
 
     def show(self, sizes: Sizes) -> None:
         """Show these figures instead."""
         self._sizes = sizes
-        self._draw(self.size.width)
+        self.refresh(layout=True)
 
-    def on_resize(self, event: Resize) -> None:
-        """Wide screens get a longer bar."""
-        self._draw(event.size.width)
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """As many lines as there are."""
+        return self._text(width).count("\n") + 1
 
-    def _draw(self, width: int) -> None:
-        if width:
-            rows = table(self._sizes, details=self._details)
-            lines = (bar(self._sizes, width), summary(self._sizes), aligned(rows, width))
-            self.update(Content("\n".join(lines)))
+    def render(self) -> Content:
+        """All lines."""
+        return Content(self._text(self.content_size.width))
+
+    def _text(self, width: int) -> str:
+        rows = table(self._sizes, details=self._details)
+        return "\n".join((bar(self._sizes, width), summary(self._sizes), aligned(rows, width)))

@@ -107,14 +107,14 @@ def measure(spans: Iterable[Span]) -> int:
     return sum(_cells(text) for text, _ in spans)
 
 
-def shorten(text: str, width: int) -> str:
-    """The beginning of a line that fits, with an ellipsis where something is missing."""
+def shorten(text: str, width: int, mark: str = "…") -> str:
+    """The beginning of a line that fits, with a mark of one cell where something is missing."""
     if _cells(text) <= width:
         return text
     if width <= 1:
-        return "…"[:width]
+        return mark[: max(0, width)]
     start, end = chop(text, width - 1)[0]
-    return text[start:end] + "…" if _cells(text[start:end]) < width else "…"
+    return text[start:end] + mark if _cells(text[start:end]) < width else mark
 
 
 def _lines(spans: Iterable[Span]) -> list[list[Span]]:

@@ -245,11 +245,11 @@ class Transcript(ScrollView, can_focus=True):
 
     def action_page_up(self) -> None:
         """Shows what is above."""
-        self._move(self.scroll_offset.y - max(1, self.size.height - 2))
+        self._move(self.scroll_offset.y - max(1, self._room.height - 2))
 
     def action_page_down(self) -> None:
         """Shows what is below."""
-        self._move(self.scroll_offset.y + max(1, self.size.height - 2))
+        self._move(self.scroll_offset.y + max(1, self._room.height - 2))
 
     def action_scroll_up(self) -> None:
         """One row up."""
@@ -300,7 +300,7 @@ class Transcript(ScrollView, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         """One row of the screen."""
-        palette, width = self._palette, self.size.width
+        palette, width = self._palette, self._width + GUTTER
         if not len(self._column):
             return palette.strip(self._greeting_row(y), width, marked=False)
         found = self._column.at(y + self.scroll_offset.y)
@@ -346,9 +346,14 @@ class Transcript(ScrollView, can_focus=True):
         return style
 
     @property
+    def _room(self) -> Size:
+        """Cells beside the scroll bar."""
+        return self.scrollable_content_region.size
+
+    @property
     def _width(self) -> int:
         """Cells that text has."""
-        return max(1, self.size.width - GUTTER)
+        return max(1, self._room.width - GUTTER)
 
     # --- keeping things where they belong
 
@@ -362,7 +367,7 @@ class Transcript(ScrollView, can_focus=True):
         """Draws what has come since the last frame."""
         self._frame_due, self._drawn = False, monotonic()
         changed, self._changed = self._changed, set()
-        if not self.size.width or not changed:
+        if not self._room.width or not changed:
             return
         first = min(self._column.changed(self._column.place(turn)) for turn in changed)
         before = self.scroll_offset.y
@@ -371,26 +376,26 @@ class Transcript(ScrollView, can_focus=True):
             self.refresh()
         else:
             top = max(0, first - before)
-            if top < self.size.height:
-                self.refresh(Region(0, top, self.size.width, self.size.height - top))
+            if top < self._room.height:
+                self.refresh(Region(0, top, self._room.width, self._room.height - top))
 
     def _resize(self) -> None:
         self._strips.clear()
-        if self.size.width:
+        if self._room.width:
             top = self._column.resize(self._width, self.scroll_offset.y)
             self._settle(top)
             self.refresh()
 
     def _settle(self, top: int | None = None) -> None:
         """Lays out what can be seen, and puts the scroll bar where that is. top: the row that is to be first."""
-        if not self.size.width or self._settling:
+        if not self._room.width or self._settling:
             return
         self._settling = True
         try:
-            height = self.size.height
+            height = self._room.height
             top = self.scroll_offset.y if top is None else top
             top = self._column.end(height) if self._following else self._column.visible(top, height)
-            size = Size(self.size.width, self._column.height)
+            size = Size(self._room.width, self._column.height)
             if self.virtual_size != size:
                 # a longer conversation is no reason to lay out the screen: only the scroll bar changes
                 self.set_reactive(Widget.virtual_size, size)
@@ -404,7 +409,7 @@ class Transcript(ScrollView, can_focus=True):
 
     def _go_on_colouring(self) -> None:
         """Colours code that is in view, a little at a time, so that keys are heard in between."""
-        seen = self._column.seen(self.scroll_offset.y, self.size.height)
+        seen = self._column.seen(self.scroll_offset.y, self._room.height)
         if not self._colouring and any(entry.uncoloured for entry, _ in seen):
             self._colouring = True
             self.call_later(self._colour)
@@ -412,10 +417,10 @@ class Transcript(ScrollView, can_focus=True):
     def _colour(self) -> None:
         self._colouring = False
         top = self.scroll_offset.y
-        for entry, start in self._column.seen(top, self.size.height):
+        for entry, start in self._column.seen(top, self._room.height):
             if entry.uncoloured:
                 for rows in entry.colour():
-                    self.refresh(Region(0, start - top + rows.start, self.size.width, len(rows)))
+                    self.refresh(Region(0, start - top + rows.start, self._room.width, len(rows)))
                 break
         self._go_on_colouring()
 
@@ -431,12 +436,12 @@ class Transcript(ScrollView, can_focus=True):
         """Selects, and brings into view."""
         self._select(at)
         place, block = at
-        if place is None or not self.size.width:
+        if place is None or not self._room.width:
             return
         self._column.lay(place)
         entry = self._column.entries[place]
         rows = range(entry.height) if block is None else entry.rows_of(block)
-        first, height, top = self._column.start(place) + rows.start, self.size.height, self.scroll_offset.y
+        first, height, top = self._column.start(place) + rows.start, self._room.height, self.scroll_offset.y
         if first < top or len(rows) >= height:
             top = first
         elif first + len(rows) > top + height:

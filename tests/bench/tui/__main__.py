@@ -58,7 +58,9 @@ def in_terminal(task: str, widget: str, kind: str, chosen: argparse.Namespace) -
         environment = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
         command = [sys.executable, str(Path(__file__).parent / "measured.py"), *words]
         started = time.monotonic()
-        process = subprocess.Popen(command, stdin=follower, stdout=follower, env=environment, start_new_session=True)
+        process = subprocess.Popen(
+            command, stdin=follower, stdout=follower, stderr=follower, env=environment, start_new_session=True
+        )
         os.close(follower)
         written = drain(leader, process, started + 600)
         os.close(leader)

@@ -133,7 +133,10 @@ def test_a_new_file_is_made():
 
 
 def test_a_new_file_that_is_only_mentioned_is_in_doubt():
-    doubtful(change("Now make a file `setup.cfg`:\n" + block("[metadata]\nname = x\n", "").removeprefix("Sure!\n\n")), "in passing")
+    doubtful(
+        change("Now make a file `setup.cfg`:\n" + block("[metadata]\nname = x\n", "").removeprefix("Sure!\n\n")),
+        "in passing",
+    )
 
 
 @pytest.mark.parametrize(
@@ -154,7 +157,10 @@ def test_what_is_no_edit_changes_nothing(answer):
 
 def test_several_files_change_at_once():
     both = block(ADDED, "python shop/cart.py") + block(QUEUE.replace("drain", "empty"), "js src/queue.js")
-    assert [(each.path, each.certain) for each in propose(both, FILES)] == [("shop/cart.py", True), ("src/queue.js", True)]
+    assert [(each.path, each.certain) for each in propose(both, FILES)] == [
+        ("shop/cart.py", True),
+        ("src/queue.js", True),
+    ]
 
 
 # parts of files
@@ -210,7 +216,9 @@ def test_decorators_and_comments_that_are_not_shown_stay():
     assert change(block("def f():\n    return 3\n"), {"a.py": text}).after == text.replace("return 1", "return 3")
 
 
-@pytest.mark.parametrize("mark", ["# ... existing code ...", "# rest of the code remains the same", "...", "# other methods"])
+@pytest.mark.parametrize(
+    "mark", ["# ... existing code ...", "# rest of the code remains the same", "...", "# other methods"]
+)
 def test_marks_stand_for_what_was_left_out(mark):
     text = f"class Cart:\n    {mark}\n\n" + indented(TOTAL) + f"\n{mark}\n"
     found = change(block(text), wanted="shop/cart.py")
@@ -219,12 +227,17 @@ def test_marks_stand_for_what_was_left_out(mark):
 
 def test_marks_within_a_function_are_filled_in():
     text = "def load(path):\n    # ... existing code ...\n        return json.load(file) or []\n"
-    found = change(block("def load(path):\n    if not path:\n        return []\n    # ... existing code ...\n"), wanted="shop/cart.py")
+    found = change(
+        block("def load(path):\n    if not path:\n        return []\n    # ... existing code ...\n"),
+        wanted="shop/cart.py",
+    )
     doubtful(found, "filled in")
     found = change(block(text), wanted="shop/cart.py")
     doubtful(found, "filled in")
     found = change(
-        block("def load(path):\n    with open(path) as file:\n        print(path)\n        # ...\n        return json.load(file)\n"),
+        block(
+            "def load(path):\n    with open(path) as file:\n        print(path)\n        # ...\n        return json.load(file)\n"
+        ),
         wanted="shop/cart.py",
     )
     assert "# ..." not in (found.after or "")
@@ -333,7 +346,9 @@ def test_a_replacement_that_is_cut_off_is_in_doubt():
 
 
 def test_a_text_may_begin_within_a_line():
-    found = change("<<<<<<< SEARCH\nresult += item.price\n        return result\n=======\nresult += 2 * item.price\n        return result\n>>>>>>> REPLACE\n")
+    found = change(
+        "<<<<<<< SEARCH\nresult += item.price\n        return result\n=======\nresult += 2 * item.price\n        return result\n>>>>>>> REPLACE\n"
+    )
     assert found.after == CART.replace("+= item.price", "+= 2 * item.price")
 
 
@@ -380,14 +395,16 @@ def test_a_diff_is_known_without_its_language():
 def test_a_diff_with_lines_of_context_that_are_not_there_is_in_doubt():
     found = change(block(DIFF.replace("    def total(self):", "    def sum(self):"), "diff"))
     assert found.after == ADDED
-    doubtful(found, "not those of the file")
+    doubtful(found, "lines around its changes are not those of the file")
 
 
 def test_a_diff_that_leaves_lines_out_is_in_doubt():
     diff = "--- a/shop/cart.py\n+++ b/shop/cart.py\n@@\n import json\n+import math\n     def total(self):\n-        result = 0\n+        result = 1\n"
     found = change(block(diff, "diff"))
-    assert found.after == CART.replace("import json\n", "import json\nimport math\n").replace("result = 0", "result = 1")
-    doubtful(found, "leaves out lines")
+    assert found.after == CART.replace("import json\n", "import json\nimport math\n").replace(
+        "result = 0", "result = 1"
+    )
+    doubtful(found, "lines around its changes")
 
 
 def test_a_hunk_that_is_not_there_is_left_out_and_said():

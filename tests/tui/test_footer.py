@@ -1,0 +1,71 @@
+"""The footer says the most important things first, and never more than there is room for."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from paceline.tui.widgets.footer import Figures, Footer, line, reading
+from support.transcripts import Stage, seen
+
+FULL = Figures("qwen2.5-coder-1.5b", "writing", 42.42, 0.713, 1.84, 3100, 8192, False, 2, "? keys")
+
+
+@given(st.integers(1, 200), st.booleans())
+def test_it_fits(width, ascii_only):
+    told = line(FULL, width, ascii_only=ascii_only)
+    assert cell_len(told) <= width
+    assert told.isascii() or not ascii_only
+
+
+def test_with_room_everything_is_said():
+    assert line(FULL, 140) == (
+        "qwen2.5-coder-1.5b · writing · 42.4 tokens/s · 71% accepted · 1.8x faster · "
+        "███░░░░░ 3,100/8,192 · 2 waiting · ? keys"
+    )
+
+
+@pytest.mark.parametrize(
+    ("width", "kept", "gone"),
+    [
+        (70, ["writing", "42 t/s", "38%", "2 waiting", "qwen"], ["? keys"]),
+        (40, ["writing", "38%", "42 t/s", "2 waiting"], ["accepted", "? keys"]),
+        (8, ["writing"], ["42"]),
+    ],
+)
+def test_the_least_important_goes_first(width, kept, gone):
+    told = line(FULL, width)
+    assert all(each in told for each in kept) and not any(each in told for each in gone)
+
+
+def test_nothing_known_is_nothing_said():
+    assert line(Figures(), 80) == ""
+
+
+@pytest.mark.parametrize(
+    ("used", "about", "told"),
+    [(0, False, "░░░░░░░░ 0/100"), (1, False, "█░░░░░░░ 1/100"), (100, True, "████████ ~100/100")],
+)
+def test_the_bar_shows_how_full_the_context_is(used, about, told):
+    assert line(Figures(used=used, size=100, about=about), 80) == told
+
+
+def test_too_much_is_said_in_words():
+    assert "over" in line(Figures(used=120, size=100), 80)
+
+
+@pytest.mark.parametrize(
+    ("left", "told"),
+    [(None, "reading 1,200 of 3,400 tokens"), (11.6, "reading 1,200 of 3,400 tokens, 12 s left"), (0.1, ", 1 s left"),
+     (600, ", 10 min left")],
+)  # fmt: skip
+def test_reading_says_how_long_it_takes(left, told):
+    assert reading(1200, 3400, left).endswith(told)
+
+
+async def test_it_draws_what_it_was_shown_last_and_steers_no_terminal():
+    footer = Footer()
+    async with Stage(footer).run_test(size=(60, 3)) as pilot:
+        footer.show(Figures(model="a\x1b[2J[b]\nb", state="writing"))
+        await pilot.pause()
+        assert seen(footer)[0].strip() == "a[b] b · writing"

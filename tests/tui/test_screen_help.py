@@ -1,0 +1,133 @@
+"""Keys and commands as they are, those that a person has changed included; and the command palette."""
+
+from typing import ClassVar
+
+from textual.app import App
+from textual.binding import Binding
+from textual.command import CommandPalette
+from textual.screen import Screen
+from textual.widgets import Input
+
+from paceline.chat.slash import COMMANDS
+from paceline.tui.palette import CommandChosen, SlashProvider
+from paceline.tui.screens.confirm import ConfirmScreen, Question
+from paceline.tui.screens.help import HelpScreen, Keys, keys_of
+from paceline.tui.widgets.keys import own_bindings
+from support.screens import Seen, showing
+
+
+class Main(Screen[None]):
+    BINDINGS: ClassVar = [
+        Binding("escape,f7", "stop", "Stop the answer", id="stop"),
+        Binding("f5", "retry", "Once more", id="retry", show=False),
+        Binding("f6", "nothing", "", show=False),
+    ]
+
+    def compose(self):
+        yield Input()
+
+    def action_stop(self): ...
+
+    def action_retry(self): ...
+
+
+class Keyed(App[None]):
+    COMMANDS: ClassVar = {SlashProvider}
+
+    def __init__(self, keymap=None):
+        super().__init__()
+        self._wanted = keymap or {}
+        self.chosen = []
+
+    def on_mount(self):
+        self.set_keymap(self._wanted)
+        self.push_screen(Main())
+
+    def on_command_chosen(self, event: CommandChosen):
+        self.chosen.append(event.command.name)
+
+
+async def keys(keymap=None):
+    app = Keyed(keymap)
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        return {each.does: each.keys for each in keys_of(app.screen)}
+
+
+async def test_keys_are_listed_by_what_they_do():
+    found = await keys()
+    assert found["Stop the answer"] == ("esc", "f7")
+    assert found["Once more"] == ("f5",)
+    assert "" not in found
+
+
+async def test_keys_that_were_changed_are_shown_as_they_are_now():
+    found = await keys({"stop": "f9", "retry": "ctrl+t"})
+    assert found["Stop the answer"] == ("f9",)
+    assert found["Once more"] == ("ctrl+t",)
+
+
+async def test_all_commands_and_what_the_prompt_understands_are_there():
+    async with showing(HelpScreen([Keys(("f5",), "Once [more]")]), (100, 80)) as seen:
+        for command in COMMANDS:
+            assert f"/{command.name}" in seen.text
+        assert "Once [more]" in seen.text
+        assert "@diff" in seen.text
+
+
+async def test_it_scrolls_on_a_small_terminal_and_closes():
+    async with showing(HelpScreen([Keys(("f5",), "Once more")]), (40, 12)) as seen:
+        first = seen.text
+        await seen.press("down", "down")
+        assert seen.text != first
+        await seen.press("question_mark")
+        assert seen.gone
+
+
+async def test_one_command_may_be_explained_alone():
+    async with showing(HelpScreen([], command="regenerate")) as seen:
+        assert "/retry" in seen.text
+        assert "/fork" not in seen.text
+
+
+async def test_the_line_of_keys_has_the_screens_own_in_order_and_follows_the_keymap():
+    app = Keyed({"confirm.yes": "j"})
+    async with app.run_test() as pilot:
+        app.push_screen(ConfirmScreen(Question("Really?")))
+        await pilot.pause()
+        assert [each.key for each in own_bindings(app.screen)] == ["j", "n"]
+        assert "j Yes  n No" in Seen(pilot, app).text
+
+
+async def test_keys_in_the_line_can_be_clicked_on():
+    async with showing(ConfirmScreen(Question("Really?"))) as seen:
+        await seen.click("y Yes")
+        assert seen.result is True
+
+
+async def test_the_palette_finds_commands_by_name_and_by_what_they_do():
+    app = Keyed()
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        provider = SlashProvider(app.screen)
+        everything = [hit.text async for hit in provider.discover()]
+        assert everything == [command.usage for command in COMMANDS]
+        best = [hit async for hit in provider.search("fork")]
+        assert max(best).text == "/fork [TITLE]"
+        assert any(hit.text == "/stats" for hit in [hit async for hit in provider.search("fared")])
+        assert [hit async for hit in provider.search("zzzzqq")] == []
+
+
+async def test_a_command_of_the_palette_reaches_the_screen_below():
+    app = Keyed()
+    async with app.run_test() as pilot:
+        await pilot.pause()
+        app.action_command_palette()
+        await pilot.pause()
+        assert CommandPalette.is_open(app)
+        await pilot.press(*"compact")
+        await app.workers.wait_for_complete()
+        await pilot.pause(0.3)
+        await pilot.press("enter", "enter")
+        await pilot.pause(0.2)
+        assert app.chosen == ["compact"]
