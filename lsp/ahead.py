@@ -45,7 +45,7 @@ class Ahead:
         if answer.silence in ("engine", "superseded"):
             return
         self._warm(desk, place)
-        if answer.text and self.completer.settings.prefetch:
+        if answer.text and self.completer.of(place).prefetch:
             self._prefetch(desk, likely(place, answer.text))
 
     def stop(self, uri: str) -> None:
@@ -70,7 +70,7 @@ class Ahead:
         completer, surroundings = self.completer, self.completer.surroundings
         _, full = completer.budgets
         extra: tuple[Extra, ...] = ()
-        if completer.settings.other_files:
+        if completer.of(place).other_files:
             await self._refreshed(place)
             found = surroundings.gather(place, full.prefix // SHARE)
             extra = tuple(Extra(each.name, each.text) for each in found)

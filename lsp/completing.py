@@ -5,7 +5,7 @@ cancels one.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 from uuid import uuid4
@@ -51,8 +51,8 @@ class Infiller(Protocol):
 class Surroundings(Protocol):
     """What knows other files. `refresh` may run in another thread."""
 
-    def configure(self, settings: EditorConfig) -> None:
-        """What may be shown, from now on."""
+    def configure(self, settings: EditorConfig, folders: Mapping[str, EditorConfig]) -> None:
+        """What may be shown, from now on: in these workspace folders, and elsewhere."""
 
     def refresh(self, place: Place) -> None:
         """Read what `gather` needs."""
@@ -105,6 +105,7 @@ class Desk:
     flight: Flight | None = None
     newest: int = 0  # number of its newest request
     deleted: bool = False  # its last change took a single character away
+    shown: Suggestion | None = None  # the last that was
 
 
 @dataclass
@@ -167,6 +168,7 @@ class Completer:
     surroundings: Surroundings
     telling: Telling
     settings: EditorConfig = field(default_factory=EditorConfig)
+    folders: Mapping[str, EditorConfig] = field(default_factory=dict)  # in workspace folders that say something else
     name: str = field(default_factory=lambda: uuid4().hex)  # two windows may have the same document open
     suggestions: Suggestions = field(default_factory=Suggestions)
     desks: dict[str, Desk] = field(default_factory=dict)
@@ -237,6 +239,10 @@ class Completer:
         self.suggestions.clear()
         self.engine.renewed()
 
+    def of(self, place: Place) -> EditorConfig:
+        """The settings that hold at a place."""
+        return self.folders.get(place.root, self.settings)
+
     def desk(self, uri: str) -> Desk:
         """The document's; a new one if there is none."""
         return self.desks.setdefault(uri, Desk())
@@ -270,7 +276,8 @@ class Completer:
         options = replace(self._options(place, window, typed), **changes)
         done = await self._ask(place, window, typed, options, notice)
         self.telling.mended()
-        found = made(place, trim(place.before, place.after, done.text), done.model, done.logprobs)
+        text = trim(place.before, place.after, done.text)
+        found = made(place, text, done.model, done.logprobs, done.tokens)
         return replace(found, prefetched=options.priority == "prefetch")
 
     async def warm(self, place: Place, window: Window) -> None:
@@ -302,7 +309,7 @@ class Completer:
         return Options(filename=place.path, repository=repository, extra=window.extra)
 
     def _options(self, place: Place, window: Window, typed: str) -> Options:
-        settings = self.settings
+        settings = self.of(place)
         wanted = extent(place.before, place.after, place.language, settings.max_tokens, multiline=settings.multiline)
         return replace(
             self._about(place, window),
@@ -318,8 +325,15 @@ class Completer:
         )
 
     def _quiet(self, place: Place, desk: Desk, *, asked: bool) -> str | None:
-        reason = quiet.before(place, self.settings, asked=asked, deleted=desk.deleted)
+        reason = quiet.before(place, self.of(place), asked=asked, deleted=desk.deleted)
+        if reason in quiet.MATTERS_OF_PROSE and self._followed(place, desk):
+            reason = None
         return reason or ("ignored" if self.surroundings.excluded(place.uri) else None)
+
+    def _followed(self, place: Place, desk: Desk) -> bool:
+        """Whether the person is on the way through a suggestion that was shown: has taken or typed its beginning."""
+        found = self.suggestions.find(place, *self.engine.models)
+        return found is not None and found.suggestion is desk.shown and bool(found.typed)
 
     async def _landed(self, flight: Flight, desk: Desk, number: int) -> str:
         """Wait for a flight; why nothing comes of it, if so."""
@@ -350,9 +364,11 @@ class Completer:
 
     def _judged(self, place: Place, found: Found, source: Source, seconds: float, *, asked: bool) -> Answer:
         rest = trim(place.before, place.after, found.rest) if found.closers else found.rest
-        silence = "" if asked and rest else quiet.after(rest, found.suggestion.logprobs, place, self.settings)
+        silence = "" if asked and rest else quiet.after(rest, found.logprobs, place, self.of(place))
         if source == "cache" and found.suggestion.prefetched and not found.typed:
             source = "prefetch"
+        if not silence:
+            self.desk(place.uri).shown = found.suggestion
         return Answer("" if silence else rest, silence or "", source, seconds, found)
 
 

@@ -3,7 +3,8 @@
     [editor] of the person's configuration file < .paceline.toml of the project < initializationOptions
     < the editor's own settings (workspace/configuration, section "paceline")
 
-A project's file comes with somebody else's code: it may hide more from models, and never less.
+A project's file comes with somebody else's code: it may hide more from models, and never less. It holds for the
+documents of its own folder alone.
 """
 
 import re
@@ -17,11 +18,15 @@ import msgspec
 from paceline import config as configuration
 from paceline.config import EditorConfig
 from paceline.errors import ConfigError
+from paceline.text import strip_controls
+from paceline.workspace import files
 
 PROJECT_FILE = ".paceline.toml"
 SECTION = "paceline"
 TABLE = "editor"
-LONGEST = 2**16  # bytes of a project's file
+LONGEST = 2**16  # characters of a project's file
+NAMED = 3  # wrong settings of one kind that a message names; of more it tells the number
+SHOWN = 60  # characters of a key or a value in a message
 DEFAULTS = EditorConfig()
 ADDED = frozenset({"ignore", "disabled_languages"})  # a later place adds to what an earlier one says
 CAREFUL = frozenset({"ignore", "disabled_languages", "enabled", "other_files", "git_diff", "comments", "multiline"})
@@ -48,8 +53,13 @@ def merge(sources: Sequence[Source], usual: EditorConfig = DEFAULTS) -> Settings
     """What all of them say together. What is wrong is left out, and told."""
     editor, problems = usual, list[str]()
     for source in sources:
+        unknown = list[str]()
         for key, value in source.values.items():
             name, said = _snake(key), value
+            if name not in EditorConfig.__struct_fields__:
+                if value is not None:
+                    unknown.append(name)
+                continue
             if not source.trusted and name in ADDED and isinstance(value, (list, tuple)):
                 said = [each for each in value if not _takes_back(each)]
                 if len(said) < len(value):
@@ -59,7 +69,29 @@ def merge(sources: Sequence[Source], usual: EditorConfig = DEFAULTS) -> Settings
                 problems.append(f"{source.name}: {changed}")
             else:
                 editor = changed
+        if unknown:
+            problems.append(f"{source.name}: {_strangers(unknown)}")
     return Settings(editor, tuple(dict.fromkeys(problems)))
+
+
+def _strangers(names: Sequence[str]) -> str:
+    """That there are no such settings: a project's file may have thousands of them."""
+    said = []
+    for name in names[:NAMED]:
+        near = next(iter(configuration.unknown_keys({name[:SHOWN]: 0}, EditorConfig)), (name, ""))[1]
+        said.append(_short(name) + (f" (did you mean {near!r}?)" if near else ""))
+    more = f" and {len(names) - NAMED} others" if len(names) > NAMED else ""
+    return f"there is no setting {', '.join(said)}{more}"
+
+
+def _short(value: object) -> str:
+    """A value from a file as it may stand in a message: on one line and not too long."""
+    try:
+        text = value if isinstance(value, str) else repr(value)
+    except (ValueError, RecursionError):  # a number with too many digits
+        text = f"of kind {type(value).__name__}"
+    text = strip_controls(" ".join(text[: 4 * SHOWN].split()))
+    return repr(text if len(text) <= SHOWN else text[:SHOWN] + "…") if isinstance(value, str) else text[:SHOWN]
 
 
 def given(name: str, value: object) -> Source:
@@ -71,15 +103,17 @@ def given(name: str, value: object) -> Source:
 def of_project(folder: Path) -> tuple[Source | None, str]:
     """The settings in a workspace folder's own file, if it has one; and what is wrong with that. Reads the disk."""
     path = folder / PROJECT_FILE
+    text = files.read(path)
+    if text is None or len(text) > LONGEST:
+        return None, f"{path} is too large, or no file that can be read; it is left out" if files.there(path) else ""
     try:
-        if not path.is_file() or path.stat().st_size > LONGEST:
-            return None, ""
-        data = configuration.read_toml(path)
-    except (ConfigError, OSError) as error:
-        return None, f"{PROJECT_FILE}: {getattr(error, 'message', error)}"
+        data = configuration.parse_toml(text, path)
+    except ConfigError as error:
+        return None, f"{error.message[:500]} ({error.hint})"
     table = data.get(TABLE, {})
-    others = [key for key in data if key != TABLE]
-    wrong = f"{PROJECT_FILE}: only the table [{TABLE}] is read, not {', '.join(others)}" if others else ""
+    others = [_short(key) for key in data if key != TABLE]
+    named = ", ".join(others[:NAMED]) + (f" and {len(others) - NAMED} others" if len(others) > NAMED else "")
+    wrong = f"{path}: only the table [{TABLE}] is read, not {named}" if others else ""
     return Source(str(path), table if isinstance(table, dict) else {}, trusted=False), wrong
 
 
@@ -87,17 +121,14 @@ def _with(editor: EditorConfig, source: Source, key: str, value: object) -> Edit
     """The settings with one of them changed; or what is wrong with it."""
     if value is None:  # how editors say that something is not set
         return editor
-    if key not in EditorConfig.__struct_fields__:
-        near = next(iter(configuration.unknown_keys({key: value}, EditorConfig)), (key, ""))[1]
-        return f"there is no setting {key!r}" + (f"; did you mean {near!r}?" if near else "")
     if key in ADDED and isinstance(value, (list, tuple)):
         value = [*getattr(editor, key), *value]
     elif not source.trusted and _loosens(editor, key, value):
         return f"{key!r} is not a project's to say"
     try:
         checked: dict[str, Any] = {key: getattr(msgspec.convert({key: value}, EditorConfig), key)}
-    except msgspec.ValidationError as error:
-        return f"{key!r} cannot be {value!r}: {str(error).partition(' - at ')[0]}"
+    except (msgspec.ValidationError, OverflowError, RecursionError) as error:
+        return f"{key!r} cannot be {_short(value)}: {str(error).partition(' - at ')[0]}"
     return msgspec.structs.replace(editor, **checked)
 
 

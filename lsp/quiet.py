@@ -7,7 +7,7 @@ from urllib.parse import unquote, urlsplit
 
 from paceline.config import EditorConfig
 from paceline.lsp.place import Place
-from paceline.lsp.suggestions import CLOSERS
+from paceline.lsp.suggestions import BEGINNING, CLOSERS
 from paceline.lsp.syntax import TRIPLE, inside, language_of, line_comment
 from paceline.prompts.lines import first_line, is_word, last_line_start, normalise
 from paceline.workspace.ignoring import matches
@@ -17,9 +17,6 @@ from paceline.workspace.redaction import redact
 SAMPLE = 8192  # characters of a document's head that say what kind of document it is
 NEAR = 1024  # characters around the cursor that are searched for secrets
 BARE = 12  # characters, blanks aside, of a document that has hardly begun
-# Tokens of a suggestion that have to be likely, all together. At a threshold of -2.0 nats Qwen2.5-Coder shows 94 % of
-# what is right (0.5B; 97 % with the 1.5B) and keeps back 40 % of what is not (tests/bench/quiet).
-BEGINNING = 8
 SHORT = 4  # characters of a suggestion that may well stand twice
 LONG_NUMBER = 24  # characters
 LONG_REST = 80  # characters behind the cursor that are more than what closes something
@@ -50,6 +47,7 @@ REASONS: Mapping[str, str] = MappingProxyType(
         "closing": "only a closing bracket or quote is missing",
     }
 )
+MATTERS_OF_PROSE = frozenset({"comment", "string"})  # reasons
 PROSE = frozenset(
     {"markdown", "plaintext", "text", "restructuredtext", "rst", "asciidoc", "latex", "tex", "org", "mdx", "typst"}
     | {"git-commit", "gitcommit", "scminput", "mail"}

@@ -58,6 +58,8 @@ class Session:
         self.completer = Completer(self.engine, self.surroundings, self.telling, self.config.editor)
         self.ahead = Ahead(self.completer, self.figures.prefetched)
         self._given: dict[str, options.Source] = {}
+        self._projects: dict[str, options.Source] = {}  # of the workspace's folders, by path
+        self._looking = asyncio.Lock()  # held while folders' files are read
         self._numbers = 0
         self._tells = False  # the editor says which suggestions it shows
         self._unseen: set[int] = set()  # that it has not yet said so of
@@ -66,40 +68,58 @@ class Session:
 
     @property
     def settings(self) -> EditorConfig:
-        """What holds now."""
+        """What holds now, where a folder's own file does not say more."""
         return self.completer.settings
 
     def configure(self, source: options.Source) -> None:
         """Settings from one place; they replace what that place said before. What is wrong is shown once."""
         self._given[source.name] = source
-        merged = options.merge(tuple(self._given.values()), self.config.editor)
-        for sentence in options.told(merged.problems):
+        self._configured()
+
+    def _configured(self) -> None:
+        """Bring together what all places say: for each folder with a file of its own, and for the rest."""
+        person = tuple(self._given.values())
+        usual = options.merge(person, self.config.editor)
+        found = {root: options.merge((each, *person), self.config.editor) for root, each in self._projects.items()}
+        for sentence in options.told([*usual.problems, *(each for one in found.values() for each in one.problems)]):
             self.telling.once("warning", sentence)
-        if merged.editor != self.settings:
-            self.completer.settings = merged.editor
-            self.surroundings.configure(merged.editor)
+        folders = {root: each.editor for root, each in found.items()}
+        if (usual.editor, folders) != (self.settings, self.completer.folders):
+            self.completer.settings, self.completer.folders = usual.editor, folders
+            self.surroundings.configure(usual.editor, folders)
             self.completer.suggestions.clear()
 
     async def read_projects(self, folders: Sequence[Path]) -> None:
-        """Settings in the workspace's folders."""
-        for folder in folders:
-            source, wrong = await asyncio.to_thread(options.of_project, folder)
-            if wrong:
-                self.telling.once("warning", f"Paceline: {wrong}")
-            if source is not None:
-                self.configure(source)
+        """The files of the workspace's folders, which are these now. Nothing is suggested until they have been read."""
+        async with self._looking:
+            found = {}
+            for folder in folders:
+                source, wrong = await asyncio.to_thread(options.of_project, folder)
+                if wrong:
+                    self.telling.once("warning", f"Paceline: {wrong}")
+                if source is not None:
+                    found[str(folder)] = source
+            self._projects = found
+            self._configured()
+
+    async def ready(self) -> None:
+        """Wait until what the workspace's folders say is known: that may be to leave a document alone."""
+        if self._looking.locked():
+            async with self._looking:
+                pass
 
     async def suggest(self, place: Place, *, asked: bool = False, chosen: bool = False) -> list[Shown]:
         """What to show at a place; several where the person asked for it. The newest request of a document wins.
 
         chosen: the text before the place ends in what a popup has chosen, which is not in the document.
         """
+        await self.ready()
         line = place.before.count("\n")
         self.surroundings.visible(place.uri, line, line)
         answer = await self.completer.complete(place, asked=asked)
         found = [self._show(place, answer, chosen=chosen)] if answer.text else []
         if answer.text and asked:
-            for other in await self.completer.alternatives(place, self.settings.candidates - 1):
+            for other in await self.completer.alternatives(place, self.completer.of(place).candidates - 1):
                 if other.text not in [each.text for each in found]:
                     found.append(self._show(place, other, more=True, chosen=chosen))
         if not found:

@@ -12,7 +12,11 @@ from paceline.lsp.place import Place
 
 NEAR = 4096  # characters on each side that must be the same
 KEPT = 256  # entries
+ALIKE = 12  # characters by which a text is found in another one
 CLOSERS = frozenset(")]}>\"'`;,:")  # what editors insert by themselves behind what is typed
+# Tokens of a suggestion that have to be likely, all together. At a threshold of -2.0 nats Qwen2.5-Coder shows 94 % of
+# what is right (0.5B; 97 % with the 1.5B) and keeps back 40 % of what is not (tests/bench/quiet).
+BEGINNING = 8
 
 
 @dataclass(frozen=True)
@@ -23,7 +27,8 @@ class Suggestion:
     before: str  # up to NEAR characters before the place
     after: str  # and after it
     model: str = ""
-    logprobs: tuple[float, ...] = ()
+    logprobs: tuple[float, ...] = ()  # of its tokens, in nats; may be empty
+    tokens: tuple[str, ...] = ()  # what they say; those at its end may say more than is left of it
     prefetched: bool = False  # computed before anybody asked
 
 
@@ -35,6 +40,22 @@ class Found:
     rest: str
     typed: str  # of its text, since it was made
     closers: str  # what the editor has put behind the cursor meanwhile
+
+    @property
+    def logprobs(self) -> tuple[float, ...]:
+        """Of its tokens from where the next few are likeliest, in nats: from its beginning, or from further on, as far
+        as they have been typed. A person who has typed what the model was not sure of has made up for that; and what
+        was likely enough once stays so.
+        """
+        said = self.suggestion
+        logprobs, at = said.logprobs, _begin(said.text, "".join(said.tokens))
+        best = logprobs
+        for number, token in enumerate(said.tokens[: len(logprobs)], 1):
+            at += len(token)
+            if at > len(self.typed) or number == len(logprobs):
+                break
+            best = max(best, logprobs[number:], key=lambda each: sum(each[:BEGINNING]))
+        return best
 
 
 class Suggestions:
@@ -82,9 +103,11 @@ class Suggestions:
         return reversed(self._entries.get(uri, OrderedDict()).values())
 
 
-def made(place: Place, text: str, model: str = "", logprobs: tuple[float, ...] = ()) -> Suggestion:
+def made(
+    place: Place, text: str, model: str = "", logprobs: tuple[float, ...] = (), tokens: tuple[str, ...] = ()
+) -> Suggestion:
     """A suggestion for a place."""
-    return Suggestion(text, place.before[-NEAR:], place.after[:NEAR], model, logprobs)
+    return Suggestion(text, place.before[-NEAR:], place.after[:NEAR], model, logprobs, tokens)
 
 
 def advanced(suggestion: Suggestion, before: str, after: str) -> Found | None:
@@ -114,6 +137,15 @@ def _typed(suggestion: Suggestion, before: str) -> str | None:
 def _same_end(text: str, end: str) -> bool:
     """Whether the last NEAR characters of the text are those."""
     return text.endswith(end) and (len(end) == NEAR or len(text) == len(end))
+
+
+def _begin(text: str, said: str) -> int:
+    """Where in the text what its tokens say begins: not at its start where a token before them had a part of it."""
+    for at in range(len(text)):
+        part = text[at : at + ALIKE]
+        if said[: len(part)] == part:
+            return at
+    return len(text)
 
 
 def _closers(then: str, now: str) -> str | None:

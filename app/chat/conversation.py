@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from paceline.chat.answering import Answering
-from paceline.chat.context import budget
 from paceline.chat.happenings import Added, Changed, Grew, Moved, Queued, Tell, Told, Working
 from paceline.chat.keeper import Keeper
 from paceline.chat.tree import branches, leaf_below, path, siblings
@@ -95,6 +94,8 @@ class Conversation:
 
     def messages(self, turns: Sequence[Turn]) -> list[Message]:
         """What the model is shown of these turns. The same turns are the same text always, so that a cache knows it."""
+        from paceline.chat.context import budget
+
         skipped, summary = self.forgotten(turns)
         begun = turns[-1:] if turns[-1].role == "assistant" else ()  # the answer that goes on
         *before, asked = turns[: len(turns) - len(begun)]

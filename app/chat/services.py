@@ -3,14 +3,17 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from paceline.chat.edits.journal import Journal
-from paceline.chat.history import History
-from paceline.chat.models_port import Models
-from paceline.chat.programs import Program
-from paceline.chat.store import Store
-from paceline.client.async_client import AsyncClient
 from paceline.config import Config
+
+if TYPE_CHECKING:  # each is loaded when it is used: the first picture comes before
+    from paceline.chat.edits.journal import Journal
+    from paceline.chat.history import History
+    from paceline.chat.models_port import Models
+    from paceline.chat.programs import Program
+    from paceline.chat.store import Store
+    from paceline.client.async_client import AsyncClient
 
 
 @dataclass(frozen=True)
@@ -19,13 +22,13 @@ class Services:
 
     config: Config
     root: Path
-    store: Store
-    history: History
-    journal: Journal
-    models: Models
-    connect: Callable[[Config, Callable[[str], None]], AsyncClient]  # the second is told what takes a while
+    store: "Store"
+    history: "History"
+    journal: Callable[[], "Journal"]  # what was written, and can be taken back
+    models: "Models"
+    connect: Callable[[Config, Callable[[str], None]], "AsyncClient"]  # the second is told what takes a while
     reload: Callable[[], Config]  # the configuration, read again
     is_set_up: Callable[[Config], bool]  # whether there is somebody who can answer
-    programs: Mapping[str, Callable[[str], Program]]  # other commands by name, given their arguments
+    programs: Mapping[str, Callable[[str], "Program"]]  # other commands by name, given their arguments
     environ: Mapping[str, str]
     cache: Path  # for files that stand in for a clipboard

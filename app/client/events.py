@@ -155,3 +155,4 @@ class Completion:
     prefix_cut: int = 0  # characters of the document's head that the model was not shown
     suffix_cut: int = 0  # and of its tail
     logprobs: tuple[float, ...] = ()  # of the tokens inserted, in order; where asked for, and where a server says
+    tokens: tuple[str, ...] = ()  # and what each of them says

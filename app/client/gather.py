@@ -52,6 +52,7 @@ class Gathering:
             max_lines=self._max_lines,
             unfinished=end.reason == "length" and not reader.trims,
         )
+        chances = self._chances(reader, raw, text) if options.logprobs else []
         return Completion(
             text=text,
             finish_reason=end.reason,
@@ -60,19 +61,20 @@ class Gathering:
             model=end.model,
             prefix_cut=prompt.prefix_cut + reader.prefix_cut,
             suffix_cut=prompt.suffix_cut + reader.suffix_cut,
-            logprobs=self._chances(reader, raw, text) if options.logprobs else (),
+            logprobs=tuple(chance for _, chance in chances),
+            tokens=tuple(token for token, _ in chances),
         )
 
-    def _chances(self, reader: Reader, raw: str, text: str) -> tuple[float, ...]:
+    def _chances(self, reader: Reader, raw: str, text: str) -> list[tuple[str, float]]:
         """Of the tokens that begin in what is kept; a server that trims has told no others."""
         if reader.trims:
-            return tuple(chance for _, chance in reader.chances)
-        (begin, end), at, found = kept(self._infilling.prompt, raw, text), 0, list[float]()
+            return list(reader.chances)
+        (begin, end), at, found = kept(self._infilling.prompt, raw, text), 0, list[tuple[str, float]]()
         for token, chance in reader.chances:
             if begin <= at < end:
-                found.append(chance)
+                found.append((token, chance))
             at += len(token)
-        return tuple(found)
+        return found
 
     def _tell(self, text: str) -> None:
         if self._infilling.options.partial:

@@ -1,19 +1,22 @@
 """`paceline` without a command: the terminal app, with all that it stands on."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from paceline import config as configuration
 from paceline import paths
-from paceline.chat.edits.journal import Journal
 from paceline.chat.history import History
-from paceline.chat.programs import OwnCommand
 from paceline.chat.services import Services
 from paceline.chat.store import Store
-from paceline.client.async_client import connect
-from paceline.commands.model_choice import ModelChoice
 from paceline.config import Config
 from paceline.errors import InputError, ResourceError
+
+if TYPE_CHECKING:
+    from paceline.chat.edits.journal import Journal
+    from paceline.chat.programs import Program
+    from paceline.client.async_client import AsyncClient
 
 
 def open_app(*, last: bool = False, session: str = "") -> None:
@@ -48,19 +51,21 @@ def opened(path: Path) -> Store:
 
 def services(config: Config, root: Path, store: Store) -> Services:
     """What the app stands on, for real."""
+    from paceline.commands.model_choice import ModelChoice
+
     return Services(
         config=config,
         root=root,
         store=store,
         history=History(paths.state_dir() / "inputs"),
-        journal=Journal(paths.state_dir() / "edits"),
+        journal=_journal,
         models=ModelChoice(),
-        connect=connect,
+        connect=_connect,
         reload=lambda: configuration.load(paths.config_file()),
         is_set_up=is_set_up,
         programs={
-            "bench": lambda workload: OwnCommand("bench", *workload.split()),
-            "stats": lambda _: OwnCommand("stats"),
+            "bench": lambda workload: _beside("bench", *workload.split()),
+            "stats": lambda _: _beside("stats"),
         },
         environ=os.environ,
         cache=paths.cache_dir(),
@@ -78,3 +83,24 @@ def is_set_up(config: Config) -> bool:
         return False
     store = selection.store_of(config)
     return all(store.status(file).state == "ready" for file in files.files)
+
+
+# What the first picture does not need is loaded afterwards.
+
+
+def _journal() -> "Journal":
+    from paceline.chat.edits.journal import Journal
+
+    return Journal(paths.state_dir() / "edits")
+
+
+def _connect(config: Config, say: Callable[[str], None]) -> "AsyncClient":
+    from paceline.client.async_client import connect
+
+    return connect(config, say)
+
+
+def _beside(*words: str) -> "Program":
+    from paceline.chat.programs import OwnCommand
+
+    return OwnCommand(*words)

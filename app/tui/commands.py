@@ -144,7 +144,7 @@ class Commands:
         if text:
             screen.conversation.set_system(text)
             screen.tell("used from the next message on")
-            screen.sending.measure_soon()
+            screen.measure_soon()
         else:
             prompt = screen.query_one(Prompt)
             prompt.replace_all(f"/system {screen.conversation.session.system}")
@@ -164,7 +164,7 @@ class Commands:
         finally:
             screen.show_figures(state="")
         screen.conversation.forget(shorter.skipped, shorter.summary)
-        screen.sending.measure_soon()
+        screen.measure_soon()
         screen.tell(f"the model is shown a summary of the first {shorter.skipped} turns from the next message on")
 
     async def _context(self, _: str) -> None:

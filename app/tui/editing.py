@@ -136,7 +136,7 @@ class Editing:
 
     async def undo(self) -> None:
         """Take back what was written last. Raises InputError."""
-        screen, journal, root = self._screen, self._screen.services.journal, self._screen.services.root
+        screen, journal, root = self._screen, self._screen.services.journal(), self._screen.services.root
         entry = await asyncio.to_thread(journal.last, root)
         if entry is None:
             raise InputError("there is nothing to take back", "only what was applied here can be")
@@ -172,7 +172,7 @@ class Editing:
             and not await screen.ask(about_files("Write outside of the workspace?", outside, outside))
         ):
             return
-        await asyncio.to_thread(screen.services.journal.apply, root, accepted)
+        await asyncio.to_thread(screen.services.journal().apply, root, accepted)
         screen.tell(f"written: {', '.join(each.path for each in accepted)} · Ctrl-Z takes it back")
         screen.suggesting.refresh_workspace()
 

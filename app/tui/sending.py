@@ -5,8 +5,6 @@ import contextlib
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from textual.timer import Timer
-
 from paceline.chat.context import budget
 from paceline.chat.context.attaching import Attaching, KeptBackError
 from paceline.chat.context.mentions import Mention, mentions
@@ -23,8 +21,6 @@ from paceline.tui.widgets.prompt import Prompt
 if TYPE_CHECKING:
     from paceline.tui.screens.chat import ChatScreen
 
-QUIET = 0.4  # seconds without a key, after which what is written is measured
-
 
 class Sending:
     """One screen's way from the prompt to the conversation."""
@@ -32,7 +28,6 @@ class Sending:
     def __init__(self, screen: "ChatScreen") -> None:
         self._screen = screen
         self._counter: Counter | None = None
-        self._timer: Timer | None = None
         self._attaching = Attaching(screen.services.root)
 
     def forget(self) -> None:
@@ -110,21 +105,7 @@ class Sending:
 
     # --- measuring ----------------------------------------------------------------------------------------------------
 
-    def measure_soon(self) -> None:
-        """Measure when nothing has been typed for a moment."""
-        if self._timer is not None:
-            self._timer.stop()
-        self._timer = self._screen.set_timer(QUIET, self._measure_now)
-
-    def _measure_now(self) -> None:
-        self._timer = None
-        screen = self._screen
-        if screen.conversation.path or screen.query_one(Prompt).text.strip() or screen.attached:
-            screen.run_worker(self._show(), group="measure", exclusive=True)
-        else:
-            screen.show_figures(used=None)
-
-    async def _show(self) -> None:
+    async def show(self) -> None:
         """The meter in the footer. Whatever prevents it will be said when something is sent."""
         screen = self._screen
         if not screen.services.is_set_up(screen.config):

@@ -1,15 +1,16 @@
 """What opens beside the prompt while something is typed: mentions, commands and their arguments, earlier inputs."""
 
 import asyncio
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from paceline.chat import slash
-from paceline.chat.context import finder as mentionable
-from paceline.chat.context.mentions import completed, typing
 from paceline.tui.screens.finder import Choice, Finder
 from paceline.tui.widgets.prompt import PopupKey, Prompt
 
 if TYPE_CHECKING:
+    from paceline.chat.context.finder import Finder as Workspace
+    from paceline.chat.context.finder import Found
     from paceline.tui.screens.chat import ChatScreen
 
 What = Literal["", "mention", "command", "argument", "recall"]
@@ -23,8 +24,14 @@ class Suggesting:
         self._what: What = ""
         self._word = ""
         self._seen = asyncio.Event()
-        self.workspace = mentionable.Finder(screen.services.root)
         self.popup = Finder(id="popup")
+
+    @cached_property
+    def workspace(self) -> "Workspace":
+        """What can be mentioned."""
+        from paceline.chat.context.finder import Finder as Workspace
+
+        return Workspace(self._screen.services.root)
 
     def refresh_workspace(self) -> None:
         """Look at the files again, in a thread."""
@@ -80,6 +87,8 @@ class Suggesting:
         self.closed()
         prompt = self._prompt
         if what == "mention":
+            from paceline.chat.context.mentions import completed, typing
+
             text, cursor = prompt.text, prompt.cursor
             typed = typing(text, cursor)
             if typed is not None:
@@ -129,7 +138,7 @@ class Suggesting:
         return [Choice(" ".join(each.split())[:200], each) for each in found]
 
 
-def _choice(found: mentionable.Found) -> Choice:
+def _choice(found: "Found") -> Choice:
     return Choice(found.name, found.mention, found.positions, found.detail)
 
 

@@ -2,9 +2,11 @@
 
 import math
 from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from threading import Lock
+from types import MappingProxyType
 from typing import TypeVar
 
 from paceline.config import EditorConfig
@@ -42,6 +44,11 @@ class ContextSettings:
     git_diff: bool = True
     ignore: tuple[str, ...] = ()  # patterns as in .gitignore, for files that are shown to no model
 
+    @classmethod
+    def of(cls, settings: EditorConfig) -> "ContextSettings":
+        """The part of all settings that is about that."""
+        return cls(settings.other_files, settings.git_diff, settings.ignore)
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -60,6 +67,7 @@ class Context:
     """
 
     settings: ContextSettings = ContextSettings()
+    folders: Mapping[str, ContextSettings] = field(default_factory=dict)  # workspace folders with others
     _open: dict[str, Open] = field(default_factory=dict)
     _chunks: Chunks = field(default_factory=Chunks)
     _verdicts: "OrderedDict[str, Verdict]" = field(default_factory=OrderedDict)
@@ -71,9 +79,10 @@ class Context:
     _lock: Lock = field(default_factory=Lock)
     _refreshing: Lock = field(default_factory=Lock)
 
-    def configure(self, settings: EditorConfig) -> None:
-        """What may be shown, from now on."""
-        self.settings = ContextSettings(settings.other_files, settings.git_diff, settings.ignore)
+    def configure(self, settings: EditorConfig, folders: Mapping[str, EditorConfig] = MappingProxyType({})) -> None:
+        """What may be shown, from now on: in these workspace folders, and elsewhere."""
+        self.settings = ContextSettings.of(settings)
+        self.folders = {root: ContextSettings.of(each) for root, each in folders.items()}
 
     def opened(self, uri: str, path: str, root: str, language: str, text: str) -> None:
         """An editor has opened a document. path and root: as in Place."""
@@ -148,7 +157,7 @@ class Context:
 
     def gather(self, place: Place, characters: int) -> tuple[Attachment, ...]:
         """What helps at this place, within the budget; what changes rarely comes first."""
-        if not self.settings.other_files or characters <= 0 or self.excluded(place.uri):
+        if not self._of(place.root).other_files or characters <= 0 or self.excluded(place.uri):
             return ()
         step = 2 ** (math.floor(math.log2(characters) * 2) / 2)  # sizes change rarely though the budget is measured
         with self._lock:
@@ -167,14 +176,14 @@ class Context:
                 self._judge(each)
             document = next((each for each in documents if each.uri == place.uri), None)
             root = place.root if place.uri.startswith(LOCAL) else ""
-            if not root or not self.settings.other_files:
+            if not root or not self._of(root).other_files:
                 return
             workspace = self._workspace(root)
             live: Live = {each.path: each.text for each in documents if each.root == root and each.path}
             language = place.language or (document.language if document else "")
             material = Material(
                 workspace.modules(language, place.before + place.after, place.path, live),
-                workspace.changes(live) if self.settings.git_diff else (),
+                workspace.changes(live) if self._of(root).git_diff else (),
             )
             with self._lock:
                 _keep(self._materials, place.uri, material)
@@ -193,7 +202,7 @@ class Context:
 
     def _said(self, document: Open) -> bool:
         """What can be said without a look at the disk: whether a document is to be left alone."""
-        return is_secret_file(document.path or document.uri) or matches(self.settings.ignore, document.path)
+        return is_secret_file(document.path or document.uri) or matches(self._of(document.root).ignore, document.path)
 
     def _judge(self, document: Open) -> None:
         """What the rules say of an open document."""
@@ -209,7 +218,10 @@ class Context:
             _keep(self._verdicts, document.uri, Verdict(shown, excluded, document.version))
 
     def _workspace(self, root: str) -> Workspace:
-        return self._workspaces.setdefault(root, Workspace(root, self.settings.ignore))
+        return self._workspaces.setdefault(root, Workspace(root, self._of(root).ignore))
+
+    def _of(self, root: str) -> ContextSettings:
+        return self.folders.get(root, self.settings)
 
     def _may(self, uri: str) -> bool:
         verdict = self._verdicts.get(uri)

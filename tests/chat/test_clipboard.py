@@ -6,7 +6,7 @@ import stat
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paceline.chat import clipboard
@@ -170,6 +170,7 @@ def test_nothing_but_the_sequence_reaches_the_terminal(desk):
 
 
 @given(st.text(min_size=1, max_size=300))
+@settings(deadline=None)
 def test_whatever_is_copied_comes_out_the_same(text):
     sent = sequence(text, {"TERM": "xterm"})
     assert decoded(sent) == text.encode("utf-8", "replace").decode()

@@ -209,6 +209,14 @@ def test_two_questions_in_a_row_go_as_one_message():
     assert Model("gemma").sizes(draft).prompt == Model("gemma").server.exactly(messages(draft))
 
 
+def test_a_question_that_goes_with_the_one_before_has_a_size_of_its_own():
+    turns = (Turn(1, None, "user", "One? " * 20), Turn(2, 1, "assistant", "", state="failed"))
+    measured = Model().sizes(Draft("", turns, "Three?", (file("a.py", 800),)))
+    assert measured.history[0].tokens > 100 and measured.history[1].tokens == 0
+    assert 0 < measured.message < 20
+    assert measured.attachments[0].tokens > 500
+
+
 def test_what_was_attached_earlier_is_sent_as_it_was():
     draft = Draft("", talk("Why?", "Because.", attached=(file("a.py", 80),)), "And?")
     assert messages(draft)[0].content.startswith("File: a.py\n```python\nabcdefg\n")

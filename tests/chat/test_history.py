@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paceline.chat import history as kept
@@ -158,6 +158,7 @@ def test_many_apps_lose_nothing(path):
 
 
 @given(st.lists(st.text(min_size=1, max_size=20), max_size=8))
+@settings(deadline=None, max_examples=40)
 def test_whatever_is_entered_comes_back(tmp_path_factory, texts):
     path = tmp_path_factory.mktemp("history") / "inputs"
     filled(path, *texts)

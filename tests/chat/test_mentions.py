@@ -1,7 +1,7 @@
 """Mentions in a prompt."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paceline.chat.context.mentions import completed, mentions, typing, written
@@ -146,6 +146,7 @@ names = st.text(alphabet="ab/._- :3é'", min_size=1, max_size=12).map(str.strip)
 
 
 @given(names, st.integers(0, 50), st.integers(0, 50))
+@settings(deadline=None)
 def test_what_is_written_is_read_again(name, first, length):
     mention = written(name, first, first + length if first else 0)
     read = mentions(f"before {mention} after", {name}.__contains__)
@@ -153,6 +154,7 @@ def test_what_is_written_is_read_again(name, first, length):
 
 
 @given(st.text(alphabet='@ab "`\n.:1-,/~'))
+@settings(deadline=None)
 def test_mentions_lie_in_order_and_within_the_text(text):
     at = 0
     for each in mentions(text, {"a", "a/b", "ab", "a b"}.__contains__):

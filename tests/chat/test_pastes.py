@@ -1,7 +1,7 @@
 """What is pasted, and how a paste is told from typing."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paceline.chat.pastes import Burst, as_attachment, cleaned, line_count, placeholder
@@ -25,12 +25,14 @@ def test_a_paste_is_made_clean(pasted, clean):
 
 
 @given(st.text())
+@settings(deadline=None)
 def test_a_clean_paste_stays_as_it_is(text):
     assert cleaned(cleaned(text)) == cleaned(text)
     assert not set(cleaned(text)) & set("\r\x1b\x07\x00\x9b\u202e")
 
 
 @given(st.lists(st.text(alphabet="ab "), max_size=40))
+@settings(deadline=None)
 def test_lines_are_counted_as_an_editor_counts_them(lines):
     assert line_count("".join(f"{line}\n" for line in lines)) == len(lines)
 

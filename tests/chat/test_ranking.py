@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paceline.chat.context.ranking import FAR, Names, folded, positions
@@ -66,11 +66,13 @@ letters = st.text(alphabet="abB/_.-é", min_size=1, max_size=10)
 
 
 @given(st.lists(letters, max_size=30), st.text(alphabet="abB/_.é", min_size=1, max_size=4), st.integers(1, 6))
+@settings(deadline=None)
 def test_looking_no_further_than_needed_finds_the_same(names, query, limit):
     assert Names(names, "/").best(query, limit) == slowly(query, names, "/", limit)
 
 
 @given(st.lists(letters, max_size=30), st.lists(st.text(alphabet="abB/", min_size=1, max_size=4), max_size=6))
+@settings(deadline=None)
 def test_what_was_looked_for_before_changes_nothing(names, queries):
     lot = Names(names, "/")
     for query in queries:
@@ -79,6 +81,7 @@ def test_what_was_looked_for_before_changes_nothing(names, queries):
 
 
 @given(letters, st.text(alphabet="abB/_.é", min_size=1, max_size=4))
+@settings(deadline=None)
 def test_positions_are_those_of_the_letters(name, query):
     if not best(query, (name,)):
         return

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paceline.chat.context.trimming import trimmed
@@ -73,6 +73,7 @@ def test_one_long_line_is_cut_within():
     st.lists(st.text(alphabet="ab\r \u2028é", max_size=12), max_size=30).map("\n".join),
     st.integers(0, 200),
 )
+@settings(deadline=None)
 def test_nothing_is_made_up_and_nothing_is_missing_in_silence(kind, text, characters):
     attached = Attached(kind, "a.py", text)
     short = trimmed(attached, characters)

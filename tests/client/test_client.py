@@ -663,7 +663,8 @@ def test_log_probabilities_of_what_is_inserted_come_with_it(api, client):
     chunk = {"content": "urn a", "stop": False, "completion_probabilities": chance}
     last = infill_answer("", prefix_cut=0, suffix_cut=0).pieces
     api.answer("/infill", Reply([data(chunk), *last]))
-    assert client.complete(CODE, "\n", Options(logprobs=True)).logprobs == (-0.5, -1.0)
+    done = client.complete(CODE, "\n", Options(logprobs=True))
+    assert (done.tokens, done.logprobs) == (("urn", " a"), (-0.5, -1.0))
     assert api.requests[0].body["n_probs"] == 1
     api.answer("/infill", Reply([data(chunk), *last]))
     assert client.complete(CODE, "\n").logprobs == ()

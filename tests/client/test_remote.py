@@ -353,7 +353,7 @@ def test_a_llama_cpp_server_is_not_told_what_it_does_not_know(api):
     sent = api.of("/infill")[0].body
     assert not ONLY_OURS & set(sent)
     assert sent["n_probs"] == 1
-    assert (done.text, done.logprobs) == ("urn a", (-0.25, -1.0))
+    assert (done.text, done.tokens, done.logprobs) == ("urn a", ("urn", " a"), (-0.25, -1.0))
     assert [event.text for event in told if isinstance(event, Text)] == ["urn a  "]
 
 

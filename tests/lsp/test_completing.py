@@ -110,6 +110,48 @@ def test_typing_what_is_suggested_asks_nobody():
     run(scenario)
 
 
+def test_a_suggestion_is_shown_once_what_the_model_was_not_sure_of_has_been_typed():
+    async def scenario() -> None:
+        typist = Typist(ScriptedInfiller(continuing("import os\nvalue = compute(a, b)")))
+        typist.infiller.tokens = ("compute", "(", "a", ",", " b", ")")
+        typist.infiller.logprobs = (-1.4, -0.4, -0.4, -0.0, -0.0, -0.0)
+        typist.type("import os\nvalue = ")
+        assert (await typist.ask()).silence == "unsure"
+        typist.type("comp")
+        assert (await typist.ask()).silence == "unsure"
+        typist.type("ute")
+        answer = await typist.ask()
+        assert (answer.text, answer.source) == ("(a, b)", "cache")
+
+    run(scenario)
+
+
+DOCSTRING = 'def area(width, height):\n    """The area of a rectangle."""\n    return width * height'
+
+
+def test_who_takes_a_part_of_a_docstring_that_was_shown_is_offered_the_rest():
+    async def scenario() -> None:
+        typist = Typist(ScriptedInfiller(continuing(DOCSTRING)))
+        typist.type(DOCSTRING[:29])
+        shown = (await typist.ask()).text
+        typist.type(shown[: shown.index(" ")])
+        assert (await typist.ask()).text == shown[shown.index(" ") :]
+
+    run(scenario)
+
+
+def test_a_docstring_that_was_not_shown_is_left_to_people():
+    async def scenario() -> None:
+        typist = Typist(ScriptedInfiller(continuing(DOCSTRING)))
+        typist.infiller.logprobs = (-9.0,)
+        typist.type(DOCSTRING[:29])
+        assert (await typist.ask()).silence == "unsure"
+        typist.type('"""The')
+        assert (await typist.ask()).silence == "comment"
+
+    run(scenario)
+
+
 def test_typing_something_else_asks_again_and_the_window_stays():
     async def scenario() -> None:
         typist = Typist(ScriptedInfiller())

@@ -1,10 +1,13 @@
 """What has been suggested is found again where it still fits, and nowhere else."""
 
+from dataclasses import replace
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from paceline.lsp.place import Place
-from paceline.lsp.suggestions import NEAR, Suggestions, advanced, made
+from paceline.lsp.suggestions import BEGINNING, NEAR, Found, Suggestion, Suggestions, advanced, made
 
 
 def at(before: str, after: str = "", uri: str = "file:///a.py") -> Place:
@@ -112,3 +115,51 @@ def test_advancing_agrees_with_its_slow_twin(before: str, after: str, text: str,
     else:
         assert now + found.rest + now_after.removeprefix(found.closers) == before + text + after
         assert set(found.closers) <= {")"}
+
+
+HESITANT = Suggestion(
+    "compute(alpha, beta)",
+    "x = ",
+    "",
+    logprobs=(-1.5, -1.0, -0.5, -0.01, -0.01, -0.01),
+    tokens=("com", "pute", "(", "alpha", ", beta", ")"),
+)
+
+
+@pytest.mark.parametrize(
+    ("typed", "counted"), [("", 6), ("c", 6), ("com", 5), ("comput", 5), ("compute", 4), ("compute(a", 3)]
+)
+def test_what_has_been_typed_of_a_suggestion_is_not_judged_any_more(typed, counted):
+    found = advanced(HESITANT, "x = " + typed, "")
+    assert found is not None
+    assert found.logprobs == HESITANT.logprobs[-counted:]
+
+
+def test_a_token_that_began_before_the_text_does_not_shift_those_after_it():
+    healed = replace(HESITANT, text=" + " + HESITANT.text)
+    found = advanced(healed, "x =  + com", "")
+    assert found is not None
+    assert found.logprobs == HESITANT.logprobs[1:]
+    before = advanced(healed, "x =  + co", "")
+    assert before is not None
+    assert before.logprobs == HESITANT.logprobs
+
+
+def test_tokens_that_say_more_than_what_was_kept_leave_something_to_judge():
+    cut = replace(HESITANT, text="compute", logprobs=(-1.5, -3.0), tokens=("com", "pute(alpha"))
+    found = advanced(cut, "x = comput", "")
+    assert found is not None
+    assert found.logprobs == (-3.0,)
+
+
+@given(st.lists(st.tuples(st.text("ab (\n", min_size=1, max_size=3), st.floats(-9, 0)), max_size=12))
+def test_who_follows_a_suggestion_that_was_likely_enough_never_loses_it(told):
+    tokens, logprobs = tuple(token for token, _ in told), tuple(chance for _, chance in told)
+    text = "".join(tokens)
+    suggestion = Suggestion(text, "x = ", "", logprobs=logprobs, tokens=tokens)
+    sums = []
+    for length in range(len(text) + 1):
+        found = Found(suggestion, text[length:], text[:length], "")
+        sums.append(sum(found.logprobs[:BEGINNING]))
+    assert sums == sorted(sums)
+    assert sums[0] == sum(logprobs[:BEGINNING])

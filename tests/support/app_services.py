@@ -78,7 +78,7 @@ def services(
         root=root,
         store=Store(tmp_path / "chat.db"),
         history=History(tmp_path / "inputs"),
-        journal=Journal(tmp_path / "edits"),
+        journal=lambda: Journal(tmp_path / "edits"),
         models=ScriptedModels(),
         connect=lambda config, say: client,
         reload=lambda: config or Config(),

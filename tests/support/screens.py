@@ -87,8 +87,10 @@ class Seen:
 
 
 @asynccontextmanager
-async def showing(screen: Screen[Any], size: tuple[int, int] = (80, 24)) -> AsyncIterator[Seen]:
-    app = Alone(screen)
+async def showing(
+    screen: Screen[Any], size: tuple[int, int] = (80, 24), theme: str = "paceline-dark"
+) -> AsyncIterator[Seen]:
+    app = Alone(screen, theme)
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
         yield Seen(pilot, app)

@@ -29,6 +29,7 @@ class ScriptedInfiller:
     model: str = "scripted"
     error: PacelineError | None = None
     logprobs: tuple[float, ...] = (-0.1,)
+    tokens: tuple[str, ...] = ()
     partial: tuple[str, ...] = ()
     asked: list[Asked] = field(default_factory=list)
 
@@ -66,13 +67,14 @@ class ScriptedInfiller:
         text = "" if options.warm else self.says(prefix, suffix, options)
         tokens = max(1, len(prefix + suffix) // 3)
         timings = {"prompt_n": 4, "prompt_ms": 10.0}
-        return Completion(text, "stop", Usage(tokens, 1, 0), timings, self.model, logprobs=self.logprobs)
+        usage = Usage(tokens, 1, 0)
+        return Completion(text, "stop", usage, timings, self.model, logprobs=self.logprobs, tokens=self.tokens)
 
 
 class NoSurroundings:
     """No other files."""
 
-    def configure(self, settings: object) -> None: ...
+    def configure(self, *_: object) -> None: ...
 
     def refresh(self, place: object) -> None: ...
 

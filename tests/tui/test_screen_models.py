@@ -7,6 +7,8 @@ from paceline.chat.pace import Pace
 from paceline.errors import NetworkError
 from paceline.tui.screens.models import ModelsScreen
 from paceline.tui.screens.setup import SetupScreen
+from paceline.tui.themes import THEMES
+from paceline.tui.widgets.choices import Choices
 from paceline.tui.widgets.fetching import line
 from support.fake_models import MIDDLE, SMALL, FakeModels
 from support.screens import showing
@@ -148,6 +150,16 @@ async def test_keys_that_do_nothing_now_are_not_offered():
         keys = seen.lines[seen.column_of("Later")[1]]
         assert "Pause" in keys
         assert "Fetch" not in keys
+
+
+@pytest.mark.parametrize("theme", [theme.name for theme in THEMES])
+async def test_the_marked_line_is_to_be_seen_in_every_theme(theme):
+    async with showing(ModelsScreen(FakeModels()), theme=theme) as seen:
+        listed = seen.app.screen.query_one(Choices)
+        styles = [next(iter(listed.render_line(y))).style.without_color for y in range(3)]
+        colours = [next(iter(listed.render_line(y))).style.bgcolor for y in range(3)]
+        assert listed.highlighted == 1
+        assert (styles[1], colours[1]) != (styles[0], colours[0]) == (styles[2], colours[2])
 
 
 class Clock:

@@ -28,7 +28,7 @@ PICTURES = {
     "confirm": (
         lambda: ConfirmScreen(about_files("Write?", ["a.py", "/etc/x"], ["/etc/x"])),
         (60, 14),
-        "paceline-contrast",
+        "paceline-plain",
     ),
     "context": (lambda: ContextScreen(SIZES), (80, 24), "paceline-light"),
 }

@@ -3,6 +3,7 @@
 import gc
 
 import pytest
+from textual import events
 
 from paceline.chat.turns import Attached, Run
 from paceline.tui.widgets.column import KEPT
@@ -175,7 +176,7 @@ async def test_scrolling_through_everything_keeps_few_turns_in_memory():
 
 
 async def test_going_up_line_by_line_shows_every_line_once():
-    turns = [question(f"q{at}\n" + "words that have to be wrapped somewhere " * (at % 5), at) for at in range(40)]
+    turns = [question(f"q{at}\n" + "words that have to be wrapped somewhere " * (at % 4), at) for at in range(12)]
     async with talking(*turns, size=(30, 12)) as (transcript, pilot):
         transcript.focus()
         whole = without_bar(transcript)
@@ -186,7 +187,7 @@ async def test_going_up_line_by_line_shows_every_line_once():
             now = without_bar(transcript)
             assert now[1:12] == before
             whole = [now[0], *whole]
-        assert [line.strip() for line in whole if line.strip().startswith("q")] == [f"q{at}" for at in range(40)]
+        assert [line.strip() for line in whole if line.strip().startswith("q")] == [f"q{at}" for at in range(12)]
 
 
 async def test_a_resize_keeps_the_place_and_fills_the_new_width():
@@ -323,3 +324,49 @@ async def test_what_greets_is_gone_with_the_first_turn():
 async def test_it_is_drawn_in_every_theme(theme):
     async with talking(answer(ANSWER), theme=theme) as (transcript, _):
         assert any("c copy" in line for line in seen(transcript))
+
+
+async def test_the_wheel_scrolls_and_the_end_is_followed_again_once_it_is_reached():
+    async with talking(*long_session(20), size=(60, 15)) as (transcript, pilot):
+        transcript.app.animation_level = "none"
+        for _ in range(4):
+            wheel(transcript, events.MouseScrollUp)
+        await pilot.pause()
+        assert not transcript.following and transcript.scroll_offset.y < transcript.max_scroll_y
+        for _ in range(9):
+            wheel(transcript, events.MouseScrollDown)
+        await pilot.pause()
+        assert transcript.following
+
+
+def wheel(transcript: Transcript, kind) -> None:
+    x, y = transcript.region.offset
+    transcript.post_message(kind(transcript, 1, 1, 0, 0, 0, False, False, False, x + 1, y + 1))
+
+
+@pytest.mark.parametrize("size", [(1, 1), (2, 2), (5, 2), (9, 40)])
+async def test_a_tiny_terminal_breaks_nothing(size):
+    async with talking(question("q" * 50), answer(ANSWER), size=size) as (transcript, pilot):
+        transcript.focus()
+        await pilot.press("home", "k", "k", "pagedown", "end")
+        assert len(seen(transcript)) == size[1]
+
+
+async def test_another_conversation_shows_nothing_of_the_one_before():
+    async with talking(question("first"), answer("of the first")) as (transcript, pilot):
+        transcript.select(2)
+        transcript.show([question("second"), answer("of the second", state="streaming")])
+        transcript.append(2, ", and more")
+        await pilot.pause(FRAME * 2)
+        drawn = "\n".join(seen(transcript))
+        assert "first" not in drawn and "of the second, and more" in drawn
+        assert transcript.selected == (None, None)
+
+
+async def test_another_branch_keeps_what_was_laid_out_of_the_same_turns():
+    async with talking(question("q"), answer(ANSWER)) as (transcript, pilot):
+        before = transcript._column.entries[1]
+        transcript.show([question("q"), answer(ANSWER), question("new", 3)], {2: (1, 2)})
+        await pilot.pause()
+        assert transcript._column.entries[1] is before
+        assert "new" in "".join(seen(transcript))

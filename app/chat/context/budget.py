@@ -119,6 +119,10 @@ async def sizes(draft: Draft, count: Count, context: int, reserve: int, cached: 
     for tokens, (message, at) in zip(whole.messages, sent, strict=True):
         if message.role != "system" and at < len(draft.path):
             turns[at] = tokens
+    first = sent[-1][1]
+    if first < len(draft.path):  # it goes with a question before it, that has no answer
+        without = await count(messages(replace(draft, question="", attached=())))
+        turns[first] -= whole.total - without.total
     last = whole.total - whole.frame - system - sum(turns)
     parts = await _attachments(draft, count, whole)
     return Sizes(

@@ -152,7 +152,7 @@ class _Proposal:
         self._patch_text(block.text, block.name, cut=not block.closed)
 
     def _patch_text(self, text: str, name: str, *, cut: bool) -> None:
-        found = patch.patches(text)
+        found = patch.patches(text)[:MOST]
         if not found:
             self._unmarked(text, name)
         for number, each in enumerate(found):

@@ -3,29 +3,26 @@
 import time
 from collections.abc import Coroutine
 from dataclasses import replace
-from typing import Any, ClassVar
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
+from textual.timer import Timer
 
 from paceline.chat.conversation import Conversation
 from paceline.chat.happenings import Added, Changed, Grew, Happening, Moved, Queued, Told, Working
 from paceline.chat.pastes import Burst, as_attachment, placeholder
 from paceline.chat.services import Services
 from paceline.chat.turns import Attached, Session, Turn
-from paceline.client.async_client import AsyncClient
 from paceline.config import Config
 from paceline.errors import PacelineError
 from paceline.text import strip_controls
-from paceline.tui.acting import Acting
-from paceline.tui.commands import Commands
-from paceline.tui.editing import Editing
 from paceline.tui.palette import CommandChosen, SlashProvider
 from paceline.tui.screens.confirm import ConfirmScreen, Question
 from paceline.tui.screens.finder import Finder
-from paceline.tui.sending import Sending
 from paceline.tui.suggesting import Suggesting
 from paceline.tui.widgets.attachments import AttachmentBar
 from paceline.tui.widgets.footer import Figures, Footer, reading
@@ -33,9 +30,17 @@ from paceline.tui.widgets.prompt import Prompt
 from paceline.tui.widgets.rounds import Rounds
 from paceline.tui.widgets.transcript import Transcript
 
+if TYPE_CHECKING:
+    from paceline.client.async_client import AsyncClient
+    from paceline.tui.acting import Acting
+    from paceline.tui.commands import Commands
+    from paceline.tui.editing import Editing
+    from paceline.tui.sending import Sending
+
 GREETING = """Ask something. Enter sends, Shift-Enter or Ctrl-J begins a new line.
 
 @ attaches files, symbols, the git diff · ! runs a command · / lists what else there is · ? shows all keys"""
+QUIET = 0.4  # seconds without a key, after which what is written is measured
 AGAIN = 2.0  # seconds in which a second Ctrl-C leaves
 
 
@@ -72,6 +77,7 @@ class ChatScreen(Screen[None]):
         self._wanted = session
         self._client: AsyncClient | None = None
         self._interrupted = float("-inf")
+        self._measuring: Timer | None = None
         self._open = False  # whether there is a conversation yet
         self._figures = Figures(hint="? keys")
         self._rounds = 0
@@ -79,11 +85,37 @@ class ChatScreen(Screen[None]):
         self.attached: tuple[Attached, ...] = ()  # with the next message
         self.editing: int | None = None  # the turn that the next message takes the place of
         self.output: Attached | None = None  # of the last command
-        self.sending = Sending(self)
-        self.acting = Acting(self)
-        self.files = Editing(self)
-        self.commands = Commands(self)
         self.suggesting = Suggesting(self)
+
+    # each is loaded when it is used first: the first picture comes before
+
+    @cached_property
+    def sending(self) -> "Sending":
+        """From the prompt to a message."""
+        from paceline.tui.sending import Sending
+
+        return Sending(self)
+
+    @cached_property
+    def acting(self) -> "Acting":
+        """What can be done with turns and blocks."""
+        from paceline.tui.acting import Acting
+
+        return Acting(self)
+
+    @cached_property
+    def files(self) -> "Editing":
+        """What changes files."""
+        from paceline.tui.editing import Editing
+
+        return Editing(self)
+
+    @cached_property
+    def commands(self) -> "Commands":
+        """What begins with a slash."""
+        from paceline.tui.commands import Commands
+
+        return Commands(self)
 
     def compose(self) -> ComposeResult:
         """From top to bottom."""
@@ -122,7 +154,7 @@ class ChatScreen(Screen[None]):
     # --- the conversation ---------------------------------------------------------------------------------------------
 
     @property
-    def client(self) -> AsyncClient:
+    def client(self) -> "AsyncClient":
         """The way to the engine, made when it is needed."""
         if self._client is None:
             self._client = self.services.connect(self.config, lambda text: self.app.call_from_thread(self.tell, text))
@@ -186,7 +218,7 @@ class ChatScreen(Screen[None]):
     def moved(self) -> None:
         """Show the branch from its beginning to its end."""
         self.query_one(Transcript).show(self.conversation.path, self.conversation.branches())
-        self.sending.measure_soon()
+        self.measure_soon()
 
     def _branch(self, turn: Turn) -> tuple[int, int]:
         return self.conversation.branches().get(turn.id, (1, 1))
@@ -214,7 +246,20 @@ class ChatScreen(Screen[None]):
             acceptance=told.get("draft_n_accepted", 0) / drafted if drafted else None,
             speedup=told.get("speed_up"),
         )
-        self.sending.measure_soon()
+        self.measure_soon()
+
+    def measure_soon(self) -> None:
+        """Measure what is written when nothing has been typed for a moment."""
+        if self._measuring is not None:
+            self._measuring.stop()
+        self._measuring = self.set_timer(QUIET, self._measure)
+
+    def _measure(self) -> None:
+        self._measuring = None
+        if self.conversation.path or self.query_one(Prompt).text.strip() or self.attached:
+            self.run_worker(self.sending.show(), group="measure", exclusive=True)
+        else:
+            self.show_figures(used=None)
 
     def show_figures(self, **changed: Any) -> None:  # noqa: ANN401 - fields of Figures
         """Change some of what the footer says."""
@@ -238,7 +283,7 @@ class ChatScreen(Screen[None]):
         """These go with the next message."""
         self.attached = attached
         self.query_one(AttachmentBar).show(attached)
-        self.sending.measure_soon()
+        self.measure_soon()
 
     @work(group="task")
     async def do(self, task: Coroutine[Any, Any, None]) -> None:
@@ -287,7 +332,7 @@ class ChatScreen(Screen[None]):
             prompt.replace_all("")
             self.action_slash("help")
             return
-        self.sending.measure_soon()
+        self.measure_soon()
 
     @on(Prompt.Paged)
     def _paged(self, event: Prompt.Paged) -> None:

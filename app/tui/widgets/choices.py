@@ -15,4 +15,4 @@ class Choices(OptionList):
     def get_visual_style(self, *component_classes: str, partial: bool = False) -> Style:
         """The style of a line."""
         style = super().get_visual_style(*component_classes, partial=partial)
-        return style + Style(reverse=True) if HIGHLIGHTED in component_classes and self.app.ansi_color else style
+        return style + Style(reverse=True) if HIGHLIGHTED in component_classes and self.app.native_ansi_color else style

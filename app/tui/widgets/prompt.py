@@ -166,9 +166,20 @@ class Prompt(TextArea):
 
     def _wait_for_more(self) -> None:
         if self._settling is None:
-            self._settling = self.set_timer(SETTLED, self._end_paste)
+            self._settling = self.set_timer(SETTLED, self._look_for_more)
         else:
             self._settling.reset()
+
+    def _look_for_more(self) -> None:
+        """The time is over; but keys may have come already that are not handled yet, on a slow machine."""
+        self._settling = None
+        self.call_later(self._end_paste_of, len(self._pasting))
+
+    def _end_paste_of(self, keys: int) -> None:
+        if len(self._pasting) == keys:
+            self._end_paste()
+        elif self._settling is None:
+            self._wait_for_more()
 
     def _end_paste(self) -> None:
         if self._settling is not None:

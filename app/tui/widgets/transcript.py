@@ -37,6 +37,7 @@ _STYLES = (
 class Transcript(ScrollView, can_focus=True):
     """A conversation. It follows its end while text arrives, unless the person has scrolled up."""
 
+    ALLOW_SELECT = False  # with the mouse: rows are no document; blocks are copied, and terminals select by themselves
     DEFAULT_CSS = Path(__file__).with_suffix(".tcss").read_text(encoding="utf-8")
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"transcript--{name}" for name in _STYLES}
     BINDINGS: ClassVar[list[BindingType]] = [

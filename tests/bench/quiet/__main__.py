@@ -35,6 +35,7 @@ from paceline.client.events import Options
 from paceline.config import EditorConfig
 from paceline.lsp import quiet
 from paceline.lsp.place import Place
+from paceline.lsp.suggestions import BEGINNING
 from paceline.prompts.lines import first_line
 from paceline.prompts.shape import shape
 from paceline.prompts.trim import trim
@@ -218,7 +219,7 @@ def said(silences: Sequence[places.Asked], answers: Sequence[Answer], settings: 
 
 def likely(answer: Answer) -> float:
     """What the threshold is compared with."""
-    return round(sum(answer.logprobs[: quiet.BEGINNING]), 3)
+    return round(sum(answer.logprobs[: BEGINNING]), 3)
 
 
 def share(part: int, whole: int) -> float | None:

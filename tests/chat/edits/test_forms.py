@@ -185,7 +185,8 @@ def test_blanks_become_tabs_where_the_file_has_tabs():
 
 
 def test_a_new_method_goes_after_its_neighbour():
-    text = "class Cart:\n    def add(self, item):\n        self.items.append(item)\n\n    def clear(self):\n        self.items = []\n"
+    add = "    def add(self, item):\n        self.items.append(item)\n"
+    text = f"class Cart:\n{add}\n    def clear(self):\n        self.items = []\n"
     after = change(block(text), wanted="shop/cart.py").after
     new = "        self.items.append(item)\n\n    def clear(self):\n        self.items = []\n\n    def total"
     assert CART.replace("        self.items.append(item)\n\n    def total", new) == after
@@ -234,12 +235,9 @@ def test_marks_within_a_function_are_filled_in():
     doubtful(found, "filled in")
     found = change(block(text), wanted="shop/cart.py")
     doubtful(found, "filled in")
-    found = change(
-        block(
-            "def load(path):\n    with open(path) as file:\n        print(path)\n        # ...\n        return json.load(file)\n"
-        ),
-        wanted="shop/cart.py",
-    )
+    opened = "def load(path):\n    with open(path) as file:\n"
+    kept = opened + "        print(path)\n        # ...\n        return json.load(file)\n"
+    found = change(block(kept), wanted="shop/cart.py")
     assert "# ..." not in (found.after or "")
 
 
@@ -269,7 +267,13 @@ def test_an_example_after_the_change_is_not_added_to_the_file():
 
 # search and replace
 
-SEARCH = "<<<<<<< SEARCH\n        self.items.append(item)\n=======\n        if item:\n            self.items.append(item)\n>>>>>>> REPLACE\n"
+SEARCH = """<<<<<<< SEARCH
+        self.items.append(item)
+=======
+        if item:
+            self.items.append(item)
+>>>>>>> REPLACE
+"""
 
 
 @pytest.mark.parametrize(
@@ -346,9 +350,8 @@ def test_a_replacement_that_is_cut_off_is_in_doubt():
 
 
 def test_a_text_may_begin_within_a_line():
-    found = change(
-        "<<<<<<< SEARCH\nresult += item.price\n        return result\n=======\nresult += 2 * item.price\n        return result\n>>>>>>> REPLACE\n"
-    )
+    old, new = (f"result += {value}\n        return result\n" for value in ("item.price", "2 * item.price"))
+    found = change(f"<<<<<<< SEARCH\n{old}=======\n{new}>>>>>>> REPLACE\n")
     assert found.after == CART.replace("+= item.price", "+= 2 * item.price")
 
 
@@ -361,9 +364,9 @@ DIFF = """--- a/shop/cart.py
 -        self.items.append(item)
 +        if item:
 +            self.items.append(item)
- 
+{blank}
      def total(self):
-"""
+""".replace("{blank}", " ")
 
 
 @pytest.mark.parametrize(
@@ -399,7 +402,11 @@ def test_a_diff_with_lines_of_context_that_are_not_there_is_in_doubt():
 
 
 def test_a_diff_that_leaves_lines_out_is_in_doubt():
-    diff = "--- a/shop/cart.py\n+++ b/shop/cart.py\n@@\n import json\n+import math\n     def total(self):\n-        result = 0\n+        result = 1\n"
+    first, second = (
+        "@@\n import json\n+import math\n",
+        "     def total(self):\n-        result = 0\n+        result = 1\n",
+    )
+    diff = f"--- a/shop/cart.py\n+++ b/shop/cart.py\n{first}{second}"
     found = change(block(diff, "diff"))
     assert found.after == CART.replace("import json\n", "import json\nimport math\n").replace(
         "result = 0", "result = 1"
