@@ -41,9 +41,9 @@ class Ahead:
 
     def after(self, place: Place, answer: Answer) -> None:
         """An answer has gone out: get ready for what comes next."""
-        desk = self.completer.desk(place.uri)
-        if answer.silence in ("engine", "superseded"):
-            return
+        desk = self.completer.desks.get(place.uri)
+        if desk is None or answer.silence in ("engine", "superseded") or self.completer.kept_back(place):
+            return  # it is closed, or no model is shown it
         self._warm(desk, place)
         if answer.text and self.completer.of(place).prefetch:
             self._prefetch(desk, likely(place, answer.text))
@@ -58,7 +58,8 @@ class Ahead:
         """Have the next large window read, unless that happens already."""
         work = self._reading.get(place.uri)
         if work is not None and not work.task.done():
-            if work.window is None or work.window.typed(place) is not None:
+            window = work.window
+            if window is None or (window is desk.windows.warming and window.typed(place) is not None):
                 return
             work.task.cancel()
             desk.windows.warming = None
@@ -72,6 +73,8 @@ class Ahead:
         extra: tuple[Extra, ...] = ()
         if completer.of(place).other_files:
             await self._refreshed(place)
+            if completer.kept_back(place):  # as the rules on the disk say, which may have been read just now
+                return
             found = surroundings.gather(place, full.prefix // SHARE)
             extra = tuple(Extra(each.name, each.text) for each in found)
         window = work.window = desk.windows.wanted(place, full, extra)

@@ -1,20 +1,12 @@
-"""Documents that are open in the editor: their text comes from it, change by change, and never from the disk.
-
-`DocumentProtocol` puts `Documents` in the place of pygls' own workspace, whose documents break lines where the
-protocol does not, and read and join all of their lines for every change.
-"""
+"""Documents that are open in the editor: their text comes from it, change by change, and never from the disk."""
 
 import logging
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import unquote, urlsplit
 
 from lsprotocol import types
 from pygls import IS_WIN
-from pygls.exceptions import JsonRpcException
-from pygls.protocol import LanguageServerProtocol, lsp_method
-from pygls.protocol.json_rpc import JsonRPCNotification
 from pygls.uris import to_fs_path
 from pygls.workspace import TextDocument, Workspace
 
@@ -22,14 +14,10 @@ from paceline.lsp import notebooks
 from paceline.lsp.place import Place
 from paceline.lsp.positions import Encoding, LineIndex, offset_of, position_of
 
-if TYPE_CHECKING:
-    from cattrs import Converter
-    from pygls.lsp.server import LanguageServer
-
 logger = logging.getLogger(__name__)
 
-_WITH_DOCUMENT = (types.TEXT_DOCUMENT_DID_OPEN, types.TEXT_DOCUMENT_DID_CHANGE)
-_NO_VERSION = -1
+NO_VERSION = -1  # of a document whose version the editor does not tell
+_CELL = "vscode-notebook-cell"  # how the URI of a cell begins; its path is the notebook's
 
 
 @dataclass
@@ -119,6 +107,7 @@ class Documents(Workspace):
         super().__init__(root_uri, workspace_folders=folders, position_encoding=encoding)
         self.encoding = encoding
         self.open: dict[str, Document] = {}
+        self._wondered: set[str] = set()
         self.on_open: Callable[[Document], None] = lambda document: None
         self.on_change: Callable[[str, int, int, str, Document], None] = _no_change
         self.on_close: Callable[[Document], None] = lambda document: None
@@ -138,8 +127,17 @@ class Documents(Workspace):
         if notebook is not None:
             earlier, later = self._around(notebook, uri)
             before, after = earlier + before, after + later
-        path, root = self.located(notebook.uri if notebook else document.uri)
+        path, root = self.home(uri)
         return Place(document.uri, document.language, document.version, before, after, path, root, len(earlier))
+
+    def home(self, uri: str) -> tuple[str, str]:
+        """As `located`; a notebook's cell is where the notebook is."""
+        notebook = self.get_notebook_document(cell_uri=uri)
+        if notebook is not None:
+            return self.located(notebook.uri)
+        parts = urlsplit(uri)
+        whole = parts._replace(scheme="file", fragment="").geturl() if parts.scheme == _CELL else uri
+        return self.located(whole)
 
     def located(self, uri: str) -> tuple[str, str]:
         """A document's path in the innermost workspace folder that has it, and that folder's path on this machine.
@@ -175,7 +173,7 @@ class Documents(Workspace):
         """A document has changed. One that is not open is none of ours."""
         document = self.document(text_doc.uri)
         if document is None:
-            logger.warning("a change of a document that is not open is left out: %s", _shown(text_doc.uri))
+            self._wonder("a change of a document that is not open is left out: %s", text_doc.uri)
             return
         edit = document.apply(change)
         document.version = _version(text_doc.version)
@@ -192,9 +190,15 @@ class Documents(Workspace):
     def update_notebook_document(self, params: types.DidChangeNotebookDocumentParams) -> None:
         """A notebook's cells have changed. One that is not open is none of ours."""
         if self.get_notebook_document(notebook_uri=params.notebook_document.uri) is None:
-            logger.warning("a change of a notebook that is not open: %s", _shown(params.notebook_document.uri))
+            self._wonder("a change of a notebook that is not open is left out: %s", params.notebook_document.uri)
             return
         super().update_notebook_document(params)
+
+    def _wonder(self, what: str, uri: str) -> None:
+        """Log it, the first time only: an editor that does so does it for every key."""
+        if what not in self._wondered:
+            self._wondered.add(what)
+            logger.warning(what, repr(uri[:200]))
 
     def _roots(self) -> list[str]:
         folders = [folder.uri for folder in self._folders.values()]
@@ -214,61 +218,9 @@ class Documents(Workspace):
         return notebooks.around(cells, at) if at is not None else ("", "")
 
 
-class DocumentProtocol(LanguageServerProtocol):
-    """The protocol with our documents."""
-
-    def __init__(self, server: "LanguageServer", converter: "Converter") -> None:
-        self.documents = Documents(None, [])  # what is open; nothing before `initialize`, which makes it anew
-        super().__init__(server, converter)
-
-    def structure_message(self, data: dict[str, Any]) -> Any:  # noqa: ANN401 - as pygls has it
-        """As pygls does it, but a document whose version or language an editor leaves out is a document all the same.
-
-        pygls refuses such a message, and would have a wrong text from then on. A request that says nonsense is answered
-        with an error; pygls leaves it without an answer.
-        """
-        params = data.get("params") if data.get("method") in _WITH_DOCUMENT else None
-        document = params.get("textDocument") if isinstance(params, dict) else None
-        if isinstance(document, dict):
-            if not isinstance(document.get("version"), int):
-                document["version"] = _NO_VERSION
-            if not isinstance(document.get("languageId"), str):
-                document["languageId"] = ""
-        try:
-            return super().structure_message(data)
-        except JsonRpcException as error:
-            if "method" not in data or "id" not in data:
-                raise
-            self._send_response(data["id"], error=error.to_response_error())
-            return JsonRPCNotification("$/refused", data["jsonrpc"], None)  # which nobody handles
-
-    @lsp_method(types.INITIALIZE)
-    def lsp_initialize(self, params: types.InitializeParams) -> Generator[Any, Any, types.InitializeResult]:
-        """As pygls does it; its workspace, which is empty then, is replaced before any handler of ours runs."""
-        steps = super().lsp_initialize(params)
-        try:
-            step = next(steps)
-        except StopIteration as end:
-            self._replace_workspace()
-            return cast(types.InitializeResult, end.value)
-        self._replace_workspace()
-        answer = yield step
-        try:
-            steps.send(answer)
-        except StopIteration as end:
-            return cast(types.InitializeResult, end.value)
-        raise AssertionError("pygls asks one handler")
-
-    def _replace_workspace(self) -> None:
-        theirs = self.workspace
-        encoding = types.PositionEncodingKind(theirs.position_encoding or "utf-16").value
-        self.documents = Documents(theirs.root_uri, list(theirs.folders.values()), cast(Encoding, encoding))
-        self._workspace = self.documents
-
-
 def _version(number: int) -> int | None:
     """A document's version; None where the editor tells none."""
-    return None if number == _NO_VERSION else number
+    return None if number == NO_VERSION else number
 
 
 def _split(uri: str) -> tuple[tuple[str, str], str]:
@@ -287,8 +239,3 @@ def _local_path(folder: str) -> str:
         return ""
     path = to_fs_path(folder.replace("://localhost/", ":///", 1)) or ""
     return path.rstrip("/\\") or path[:1]
-
-
-def _shown(uri: str) -> str:
-    """A URI as it may stand in a log: on one line and not too long."""
-    return repr(uri[:200])

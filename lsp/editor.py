@@ -7,7 +7,8 @@ from uuid import uuid4
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
-from paceline.lsp.documents import Document, DocumentProtocol
+from paceline.lsp.documents import Document
+from paceline.lsp.protocol import DocumentProtocol
 from paceline.lsp.telling import Kind
 
 KINDS: dict[Kind, types.MessageType] = {
@@ -41,7 +42,7 @@ class Editor:
 
     def name(self, uri: str) -> str:
         """A document's path in its workspace folder; "" where it has none."""
-        return self._protocol.documents.located(uri)[0]
+        return self._protocol.documents.home(uri)[0]
 
     def connected(self) -> None:
         """It has said who it is: from now on it may be written to."""

@@ -63,6 +63,7 @@ def _behind(config: Config, *, explain: bool) -> "Callable[[Editor], tuple[Sessi
             Telling(editor.show),
             Figures(Store(default_path()), editor.text),
             editor.log,
+            renew=client.renew,
             explain=explain,
         )
         return session, Edits(client, editor, redacted)

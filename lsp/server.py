@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial  # pygls writes attributes on handlers, which methods do not take
+from json import JSONDecodeError
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeGuard
 
@@ -18,10 +19,11 @@ from paceline import __version__
 from paceline.config import EditorConfig
 from paceline.lsp import fallback, options
 from paceline.lsp.commands import ACCEPT, ACCEPT_LINE, ACCEPT_WORD, EDIT, RESTART, STATUS
-from paceline.lsp.documents import Document, DocumentProtocol, Documents
+from paceline.lsp.documents import Document, Documents
 from paceline.lsp.editor import Editor
 from paceline.lsp.place import Place
 from paceline.lsp.positions import column
+from paceline.lsp.protocol import DocumentProtocol
 
 if TYPE_CHECKING:
     from paceline.lsp.completing import Answer
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 NOTEBOOKS = types.NotebookDocumentSyncOptions(
     notebook_selector=[types.NotebookDocumentFilterWithNotebook(notebook="*")], save=False
 )
+NONSENSE = (JSONDecodeError, UnicodeDecodeError, RecursionError)  # what comes of a message that is no JSON
 LARGEST = 2**31 - 1  # of the protocol's unsigned numbers
 REWRITE = types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.RefactorRewrite])
 
@@ -51,6 +54,7 @@ class Server(LanguageServer):
         self.feature(types.INITIALIZED)(partial(self._initialized))
         self.feature(types.SHUTDOWN)(partial(self._shutdown))
         self.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)(partial(self._reconfigured))
+        self.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)(partial(self._refoldered))
         self.feature(types.TEXT_DOCUMENT_DID_SAVE)(partial(self._saved))
         self.feature(types.TEXT_DOCUMENT_INLINE_COMPLETION, types.InlineCompletionOptions())(partial(self._inline))
         self.feature(types.TEXT_DOCUMENT_CODE_ACTION, REWRITE)(partial(self._actions))
@@ -70,8 +74,8 @@ class Server(LanguageServer):
         return self.protocol.documents
 
     def report_server_error(self, error: Exception, source: type[Exception]) -> None:
-        """A fault of our own. It is told once, and not again for every key."""
-        if source is not FeatureRequestError:  # those are answered with an error
+        """A fault of our own. It is told once, and not again for every key; one in a request is its answer."""
+        if source is not FeatureRequestError and not isinstance(error, NONSENSE):
             self.session.telling.once("error", f"Paceline stumbled: {type(error).__name__}; please report this")
 
     @property
@@ -106,19 +110,39 @@ class Server(LanguageServer):
             self.feature(types.TEXT_DOCUMENT_COMPLETION, fallback.OPTIONS)(partial(self._popup))
 
     async def _initialized(self, _: types.InitializedParams) -> None:
-        folders = [Path(root) for _, root in map(self.documents.located, self._folders()) if root]
-        await self.session.read_projects(folders)
+        """Get to know the settings. A step that fails keeps none of the others."""
+        failed = []
+        for step in (self._read_projects, self._pull, self._subscribe):
+            try:
+                await step()
+            except Exception as error:
+                failed.append(error)
+        if failed:
+            raise failed[0]
+
+    async def _read_projects(self) -> None:
+        roots = [root for _, root in map(self.documents.located, self._folders())]
+        await self.session.read_projects([Path(root) for root in roots if root])
+
+    async def _subscribe(self) -> None:
+        """Ask to be told when the settings change; an editor may refuse that."""
         workspace = self.client_capabilities.workspace
         changes = workspace.did_change_configuration if workspace is not None else None
         if changes is not None and changes.dynamic_registration:
             name = types.WORKSPACE_DID_CHANGE_CONFIGURATION
             wanted = types.Registration("paceline-configuration", name, {"section": options.SECTION})
-            await self.client_register_capability_async(types.RegistrationParams([wanted]))
-        await self._pull()
+            with suppress(JsonRpcException):
+                await self.client_register_capability_async(types.RegistrationParams([wanted]))
 
     async def _reconfigured(self, params: types.DidChangeConfigurationParams) -> None:
-        if not await self._pull():
+        if not await self._pull() and params.settings is not None:
             self._configure(params.settings)
+
+    async def _refoldered(self, _: types.DidChangeWorkspaceFoldersParams) -> None:
+        """Folders have come or gone: documents may lie in others now, which have rules of their own."""
+        await self._read_projects()
+        for document in list(self.documents.open.values()):
+            self._opened(document)
 
     async def _pull(self) -> bool:
         """Ask the editor for its settings; whether it can be asked."""
@@ -126,7 +150,10 @@ class Server(LanguageServer):
         if workspace is None or not workspace.configuration:
             return False
         items = [types.ConfigurationItem(section=options.SECTION)]
-        found = await self.workspace_configuration_async(types.ConfigurationParams(items))
+        try:
+            found = await self.workspace_configuration_async(types.ConfigurationParams(items))
+        except JsonRpcException:  # it said that it can be asked, but does not want to now
+            return False
         self._configure(found[0] if found else None)
         return True
 
@@ -145,7 +172,7 @@ class Server(LanguageServer):
     # documents
 
     def _opened(self, document: Document) -> None:
-        path, root = self.documents.located(document.uri)
+        path, root = self.documents.home(document.uri)
         self.session.opened(document.uri, path, root, document.language, document.text)
 
     def _changed(self, uri: str, start: int, end: int, inserted: str, document: Document) -> None:
@@ -254,10 +281,15 @@ class Server(LanguageServer):
             self.session.focused(document.uri)
 
     async def _actions(self, params: types.CodeActionParams) -> list[types.CodeAction | types.Command]:
-        return [] if self.session.excluded(params.text_document.uri) else self.edits.actions(params)
+        await self.session.ready()
+        document = self.documents.document(params.text_document.uri)
+        return [] if document is None or self.session.excluded(document.uri) else self.edits.actions(params)
 
     async def _edit(self, *arguments: object) -> None:
-        if isinstance(uri := next(iter(arguments), None), str) and self.session.excluded(uri):
+        await self.session.ready()
+        uri = next(iter(arguments), None)
+        document = self.documents.document(uri) if isinstance(uri, str) else None
+        if document is not None and self.session.excluded(document.uri):
             why = "it is secret, or your rules exclude it"
             self.session.telling.once("warning", f"Paceline does not edit this file: {why}")
         else:

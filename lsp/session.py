@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -49,6 +49,7 @@ class Session:
     figures: Figures
     log: Callable[[str], None]
     heard: Callable[[Answer], None] = lambda answer: None
+    renew: Callable[[], Awaitable[bool]] | None = None  # ends an engine that hangs; whether there was one
     explain: bool = False  # log the reason of every silence
     shown: dict[int, Shown] = field(default_factory=dict)
     silences: deque[str] = field(default_factory=lambda: deque(maxlen=SILENCES))
@@ -65,6 +66,7 @@ class Session:
         self._unseen: set[int] = set()  # that it has not yet said so of
         self._seen: Place | None = None  # of the last that was shown
         self._waking: asyncio.Task[None] | None = None
+        self._renewing: asyncio.Task[None] | None = None
 
     @property
     def settings(self) -> EditorConfig:
@@ -189,14 +191,29 @@ class Session:
             self.figures.accepted(number, shown.offset, length)
 
     def restart(self) -> None:
-        """The engine is another one: whatever was known of it does not hold."""
+        """The engine is another one: whatever was known of it does not hold. One that hangs is ended meanwhile."""
         self.completer.reset()
         self.telling.mended()
+        if self.renew is not None and (self._renewing is None or self._renewing.done()):
+            self._renewing = asyncio.get_running_loop().create_task(self._renewed(self.renew))
+
+    async def _renewed(self, renew: Callable[[], Awaitable[bool]]) -> None:
+        try:
+            if not await renew():
+                return
+        except PacelineError as error:
+            self.telling.fail(error)
+            return
+        self.telling.show("info", "Paceline: the daemon did not answer and has been ended; another one starts")
+        self.completer.reset()
+        self._waking = None
+        self.wake()
 
     async def close(self) -> None:
         """The editor goes."""
-        if self._waking is not None:
-            self._waking.cancel()
+        for task in (self._waking, self._renewing):
+            if task is not None:
+                task.cancel()
         for uri in list(self.completer.desks):
             self.ahead.stop(uri)
             self.completer.close(uri)

@@ -51,10 +51,9 @@ class Windows:
 
     def ended(self, window: Window, *, read: bool) -> None:
         """It has been read, or that was stopped."""
-        if self.warming is window:
+        if self.warming is window:  # or it is of no use any more, whatever has become of it
             self.warming = None
-        if read:
-            self.ready = window
+            self.ready = window if read else self.ready
 
     def forget(self) -> None:
         """The engine is another one, or its cache is lost."""

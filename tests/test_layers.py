@@ -8,6 +8,11 @@ from pathlib import Path
 
 import pytest
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
 ROOT = Path(__file__).parents[1]
 FOLDERS = {"app": "paceline", "lsp": "paceline.lsp", "models": "paceline.models"}
 
@@ -123,6 +128,17 @@ def test_every_file_is_in_a_room_of_the_table():
     names = modules()
     assert len(names) > 50
     assert {room(name) for name in names} <= set(MAY_IMPORT)
+
+
+def test_every_package_and_its_data_are_installed():
+    setup = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]
+    packages = {name.removesuffix(".__init__") for name in modules() if name.endswith(".__init__")}
+    assert set(setup["packages"]) == packages
+    named = {name for name in packages if name.startswith("paceline.tui")}
+    styles = {
+        ".".join(["paceline", *path.relative_to(ROOT / "app").parent.parts]) for path in ROOT.glob("app/**/*.tcss")
+    }
+    assert styles <= named
 
 
 def test_llama_cpp_is_imported_where_it_may_be():

@@ -1,7 +1,7 @@
 """The client for asyncio: the language server's and the terminal app's way to an engine. See client."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -10,7 +10,7 @@ from paceline.client.cancel import PATIENCE, Cancel
 from paceline.client.client import EARLY, TOLD, Notice, daemon_of, engine_of
 from paceline.client.events import AS_CONFIGURED, Completion, Event, Message, Options
 from paceline.client.gather import Gathering
-from paceline.client.local import Say
+from paceline.client.local import Local, Say
 from paceline.client.replies import Reader
 from paceline.client.transport import Line, grow, is_whole, may_repeat, reason, refused, settings
 from paceline.config import Config
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from paceline.daemon.protocol import StatusReport
 
 T = TypeVar("T")
+QUIET = 10.0  # seconds without a byte from the daemon, after which it is asked whether it is still there
 
 
 def connect(config: Config, say: Say = lambda _: None) -> "AsyncClient":
@@ -80,6 +81,16 @@ class AsyncClient:
     async def models(self) -> tuple[str, ...]:
         """As Client.models."""
         return await self._asked(self.engine.models())
+
+    async def renew(self) -> bool:
+        """End a daemon that does not answer; whether there was one. The next request starts another.
+
+        Raises PacelineError where it cannot be ended.
+        """
+        ended = isinstance(self.engine, Local) and await asyncio.to_thread(self.engine.end_if_deaf)
+        if ended:
+            await self.aclose()
+        return ended
 
     async def status(self) -> "StatusReport":
         """As Client.status."""
@@ -143,7 +154,7 @@ class AsyncClient:
             for event in reader.whole(await self._joined(response)):
                 yield event
         else:
-            async for piece in response.aiter_bytes():
+            async for piece in self._pieces(response):
                 for event in reader.feed(piece):
                     yield event
                 if reader.over:
@@ -171,7 +182,7 @@ class AsyncClient:
 
     async def _joined(self, response: "httpx.Response") -> bytes:
         whole = bytearray()
-        async for piece in response.aiter_bytes():
+        async for piece in self._pieces(response):
             grow(whole, piece, self.engine)
         return bytes(whole)
 
@@ -190,7 +201,29 @@ class AsyncClient:
 
     async def _once(self, call: Call, *, again: bool) -> "httpx.Response":
         http = await self._opened(again=again)
-        return await http.send(http.build_request(call.method, call.path, content=call.body), stream=True)
+        request = http.build_request(call.method, call.path, content=call.body)
+        return await self._awaited(http.send(request, stream=True))
+
+    async def _pieces(self, response: "httpx.Response") -> AsyncGenerator[bytes, None]:
+        async with aclosing(response.aiter_bytes()) as pieces:
+            while (piece := await self._awaited(_next(pieces))) is not None:
+                yield piece
+
+    async def _awaited(self, coming: Coroutine[Any, Any, T]) -> T:
+        """What comes. A daemon may be silent while it computes; one that is silent to everybody hangs.
+
+        Raises PacelineError for that one. Servers elsewhere have a limit of their own; see Engine.silence.
+        """
+        if not isinstance(self.engine, Local):
+            return await coming
+        waiting = asyncio.ensure_future(coming)
+        try:
+            while not (await asyncio.wait({waiting}, timeout=QUIET))[0]:
+                await asyncio.to_thread(self.engine.check)
+        finally:
+            if waiting.cancel():
+                await asyncio.wait({waiting})
+        return waiting.result()
 
     async def _opened(self, *, again: bool) -> "httpx.AsyncClient":
         import httpx
@@ -204,6 +237,10 @@ class AsyncClient:
                 self._http = httpx.AsyncClient(transport=transport, **settings(place, self.engine.silence))
                 self._place = place
             return self._http
+
+
+async def _next(pieces: AsyncIterator[bytes]) -> bytes | None:
+    return await anext(pieces, None)
 
 
 class _Ending:

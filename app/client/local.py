@@ -1,6 +1,7 @@
 """The engine of this machine: the daemon, started when nobody answers at its socket."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TypeVar
 
 import msgspec
@@ -11,7 +12,7 @@ from paceline.client.events import Message, Options
 from paceline.config import Config
 from paceline.daemon.protocol import CANCEL, STATUS, CancelRequest, StatusReport
 from paceline.daemon.runtime import Endpoint
-from paceline.errors import EngineError, PacelineError
+from paceline.errors import BusyError, EngineError, PacelineError
 from paceline.text import replace_surrogates
 
 Say = Callable[[str], None]
@@ -23,17 +24,18 @@ class Local:
     """What a client must know about the daemon; see calls.Engine."""
 
     name = "the daemon"
-    silence: float | None = None  # a connection on this machine does not fall silent, it ends
+    silence: float | None = None  # it may compute for long; `check` tells whether it hangs
 
     def __init__(self, config: Config, launch: Launch, say: Say) -> None:
         """`launch` finds or starts the daemon; `say` is told when that takes a while."""
         self._config = config
         self._launch = launch
         self._say = say
+        self._endpoint: Endpoint | None = None  # where it was found last
 
     def place(self) -> Place:
         """Where the daemon listens, which is running then. Raises PacelineError when it cannot be started."""
-        found = self._launch(self._config, self._say)
+        found = self._endpoint = self._launch(self._config, self._say)
         headers = {"Authorization": f"Bearer {found.token}"} if found.token else {}
         return Place(found.url, found.socket, headers)
 
@@ -63,6 +65,31 @@ class Local:
     def cancelling(self, name: str) -> Call | None:
         """POST /paceline/cancel."""
         return Call("POST", CANCEL, msgspec.json.encode(CancelRequest(name))) if name else None
+
+    def check(self) -> None:
+        """Raises PacelineError where the daemon does not even say who it is. May block for some seconds."""
+        from paceline.daemon.probe import greet
+        from paceline.daemon.runtime import Runtime
+
+        endpoint = self._endpoint or Runtime.open().endpoint()
+        with suppress(BusyError):  # then it answers
+            if endpoint is not None:
+                greet(endpoint)
+
+    def end_if_deaf(self) -> bool:
+        """End the daemon's process if it does not answer; whether it did not. May block for some seconds.
+
+        Raises PacelineError where that fails.
+        """
+        from paceline.daemon import ending
+        from paceline.daemon.runtime import Runtime
+
+        try:
+            self.check()
+        except PacelineError:
+            ending.force(Runtime.open())
+            return True
+        return False
 
     def unreachable(self, why: str) -> PacelineError:
         """Nothing could be sent."""

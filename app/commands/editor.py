@@ -15,6 +15,14 @@ from paceline.commands.editors import Change, Editor, Plan
 from paceline.errors import ExitCode, InputError, PacelineError, ResourceError
 
 BACKUP = ".before-paceline"
+VIMS = ("vim", "gvim", "vi", "macvim")
+VIM = """\
+Vim is served by the plug-in llama.vim, with Paceline for its server:
+
+    paceline stop; paceline serve --http 127.0.0.1:8765     # or http = "127.0.0.1:8765" under [daemon]
+    let g:llama_config = {'endpoint_fim': 'http://127.0.0.1:8765/infill', 'api_key': 'the token'}
+
+`paceline status` shows the address and the token. Neovim has a plug-in of Paceline's own: paceline editor neovim"""
 
 
 @click.command()
@@ -33,6 +41,11 @@ def command(name: str, write: bool, yes: bool, languages: tuple[str, ...]) -> No
         if write:
             raise click.UsageError("--write needs the name of an editor")
         _list(known)
+        return
+    if name.lower() in VIMS:
+        if write:
+            raise InputError("for Vim there is nothing to write", "`paceline editor vim` says how llama.vim is set up")
+        console.out(VIM)
         return
     editor = _chosen(known, name)
     if write:
@@ -83,14 +96,17 @@ def _show(editor: Editor, languages: Sequence[str]) -> None:
             console.out(f"{_comment(step.kind, step.comment)} {editors.target_of(step)}")
             console.out(text)
         else:
-            for source, target in editors.placed(step):
-                console.out(f"# copy {source} to {target}")
+            console.out(f"# copies {_some(len(step.sources), 'file')} into {editors.target_of(step)}")
     for each in editor.command:
         console.out(f"# in {editors.path_of(each.folder)} run {' '.join(_words(editor, each.run))}")
     console.say(f"\n{_after(editor)}")
     console.say(
         f"More in {editors.folder() / editor.name / 'README.md'}; to write it: paceline editor {editor.name} --write"
     )
+
+
+def _some(count: int, noun: str) -> str:
+    return f"{count} {noun}{'s' * (count != 1)}"
 
 
 def _comment(kind: str, comment: str) -> str:
@@ -105,8 +121,7 @@ def _write(editor: Editor, languages: Sequence[str], *, yes: bool) -> None:
     if not plan.changes and not runs:
         console.say(f"{editor.title} has all of it already; nothing is written")
         return
-    for change in plan.changes:
-        _preview(change)
+    _preview(editor, plan)
     for words, folder in runs:
         console.say(f"run in {folder}: {' '.join(words)}")
     for words, _ in runs:
@@ -123,14 +138,22 @@ def _write(editor: Editor, languages: Sequence[str], *, yes: bool) -> None:
     console.say(f"\n{_after(editor)}")
 
 
-def _preview(change: Change) -> None:
-    """The change as a unified diff; a whole new file of ours in one line."""
-    if change.before is None and change.ours:
-        console.say(f"new file {change.path} ({len(change.after.splitlines())} lines)")
-        return
-    for line in _diff(change):
-        colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "")
-        console.say(console.coloured(line, colour, sys.stderr) if colour else line)
+def _preview(editor: Editor, plan: Plan) -> None:
+    """The changes as unified diffs; whole new files of ours in a line for each folder."""
+    new = [change.path for change in plan.changes if change.before is None and change.ours]
+    for folder in dict.fromkeys(_folder(editor, path) for path in new):
+        files = [path for path in new if _folder(editor, path) == folder]
+        console.say(f"new file {files[0]}" if len(files) == 1 else f"{len(files)} new files in {folder}")
+    for change in plan.changes:
+        for line in () if change.path in new else _diff(change):
+            colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "")
+            console.say(console.coloured(line, colour, sys.stderr) if colour else line)
+
+
+def _folder(editor: Editor, path: Path) -> Path:
+    """Of a file of ours: the folder that a step puts it into, by itself or with others."""
+    targets = [editors.target_of(step) for step in editors.applicable(editor) if step.kind == "file"]
+    return next((target for target in targets if path.is_relative_to(target)), path.parent)
 
 
 def _diff(change: Change) -> Iterator[str]:

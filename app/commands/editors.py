@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,6 +18,8 @@ from paceline import paths
 from paceline.errors import InputError
 
 PROGRAM = "paceline"
+COMMANDS = ("command", "paceline.command", "path")  # keys of JSON that say how Paceline is started
+IN_A_SHELL = 'sh -c \\"paceline lsp'  # and a text within JSON that does
 
 
 class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -34,6 +37,8 @@ class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     comment: str = ""  # what begins a comment there
     only: str = ""  # a path: the step is for those who have it
     unless: str = ""  # and for those who have not
+    programs: tuple[str, ...] = ()  # and for those whose editor is one of these
+    by_path: bool = False  # and for those whose editor needs the command's whole path
 
 
 class Command(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -113,7 +118,8 @@ def found(editor: Editor) -> str:
 def path_of(text: str) -> Path:
     """A path of the table on this machine."""
     config = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
-    places = {"{emacs}": _emacs(config), "{config}": config, "{data}": str(paths.data_dir())}
+    local = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
+    places = {"{emacs}": _emacs(config), "{config}": config, "{data}": str(paths.data_dir()), "{local}": local}
     for name, place in places.items():
         text = text.replace(name, place)
     return paths.expanded(text)
@@ -134,9 +140,12 @@ def target_of(step: Step) -> Path:
 
 
 def command_here() -> str:
-    """How an editor starts Paceline: by its name, or by its path where a shell would not find it."""
-    if shutil.which(PROGRAM):
-        return PROGRAM
+    """How an editor starts Paceline: by its name, or by its path where a shell would not find it, or would find it only
+    because a virtual environment is active.
+    """
+    if there := shutil.which(PROGRAM):
+        in_environment = sys.prefix != sys.base_prefix and Path(there).is_relative_to(sys.prefix)
+        return there if in_environment else PROGRAM
     beside = Path(sys.executable).with_name(PROGRAM)
     return str(beside) if beside.exists() else PROGRAM
 
@@ -163,6 +172,10 @@ def applicable(editor: Editor) -> Iterator[Step]:
         if step.only and not path_of(step.only).exists():
             continue
         if step.unless and path_of(step.unless).exists():
+            continue
+        if step.programs and Path(found(editor)).name not in step.programs:
+            continue
+        if step.by_path and command_here() == PROGRAM:
             continue
         yield step
 
@@ -206,7 +219,7 @@ def _wanted(step: Step, languages: Sequence[str]) -> Iterator[tuple[Path, str, l
     """(path, text, what is kept, whether all of it is ours) of the files of a step."""
     if step.kind == "file":
         for source, path in placed(step):
-            text, there = source.read_text(encoding="utf-8"), read(path)
+            text, there = _file(source), read(path)
             if there is not None and there != text and not step.own and not _is_ours(there):
                 raise InputError(f"{path} is there and is not Paceline's", "move it out of the way, or copy by hand")
             yield path, text, [], True
@@ -218,6 +231,14 @@ def _wanted(step: Step, languages: Sequence[str]) -> Iterator[tuple[Path, str, l
     except InputError as error:
         raise InputError(f"{path}: {error.message}", error.hint) from error
     yield path, after, [f"{path}: {name} stays as it is" for name in kept], False
+
+
+def _file(source: Path) -> str:
+    """A file of ours, with the command of this machine."""
+    text, command = source.read_text(encoding="utf-8"), command_here()
+    if source.suffix == ".json" and command != PROGRAM:
+        text = text.replace(IN_A_SHELL, f'sh -c \\"{json.dumps(shlex.quote(command))[1:-1]} lsp')
+    return text
 
 
 def _added(step: Step, text: str, languages: Sequence[str]) -> tuple[str, list[str]]:
@@ -259,7 +280,7 @@ def with_command(data: Any, command: str) -> Any:  # noqa: ANN401 - any JSON val
     """The data with another way to start Paceline."""
     if isinstance(data, Mapping):
         return {
-            key: _started(value, command) if key == "command" else with_command(value, command)
+            key: _started(value, command) if key in COMMANDS else with_command(value, command)
             for key, value in data.items()
         }
     return [with_command(each, command) for each in data] if isinstance(data, list) else data

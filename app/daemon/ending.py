@@ -6,11 +6,12 @@ import time
 
 from paceline.daemon.probe import find, request_stop
 from paceline.daemon.protocol import When
-from paceline.daemon.runtime import Runtime
+from paceline.daemon.runtime import UNIX, Runtime, State
 from paceline.errors import PacelineError
 
 PROMISED = 4.0  # seconds; a daemon ends within two
 INTERVAL = 0.02
+SLACK = 2.0  # seconds between two clocks of one machine
 
 
 def ask_to_stop(runtime: Runtime, when: When) -> int | None:
@@ -38,6 +39,8 @@ def wait(runtime: Runtime, seconds: float | None = None) -> bool:
 def force(runtime: Runtime) -> None:
     """End a daemon that does not listen: a signal, then the one that nobody can refuse. Raises PacelineError."""
     state = runtime.state()
+    if state is not None and not _wrote(state, runtime):
+        state = None
     for number in (signal.SIGTERM, getattr(signal, "SIGKILL", signal.SIGTERM)):
         if wait(runtime, 0):
             return
@@ -53,6 +56,21 @@ def force(runtime: Runtime) -> None:
             ) from error
         if wait(runtime, PROMISED):
             return
+    if wait(runtime, 0):
+        return
     raise PacelineError(
         f"the daemon does not end, and {runtime.state_file} does not tell its process", "look for it: ps -ef"
     )
+
+
+def _wrote(state: State, runtime: Runtime) -> bool:
+    """Whether the process with that number is ours and has written the state: systems give numbers out again."""
+    import psutil
+
+    try:
+        process = psutil.Process(state.pid)
+        began, written = process.create_time(), runtime.state_file.stat().st_mtime
+        ours = not UNIX or process.uids().real == os.getuid()
+    except (psutil.Error, OSError):
+        return False
+    return ours and began <= written + SLACK

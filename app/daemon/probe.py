@@ -32,8 +32,11 @@ def find(runtime: Runtime) -> Daemon | None:
     takes no more connections.
     """
     endpoint = runtime.endpoint()
-    if endpoint is None:
-        return None
+    return None if endpoint is None else greet(endpoint)
+
+
+def greet(endpoint: Endpoint) -> Daemon | None:
+    """As `find`, for a daemon whose place is known."""
     body = _ask(endpoint, "GET", HELLO)
     return None if body is None else Daemon(endpoint, _decoded(body, Hello, endpoint))
 

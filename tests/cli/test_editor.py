@@ -319,6 +319,74 @@ def test_where_the_command_is_not_on_the_path_its_whole_path_is_written(home, mo
     assert tomllib.loads(home.run("editor", "helix").out)["language-server"]["paceline"]["command"] == path
 
 
+@pytest.fixture
+def active(home, monkeypatch):
+    """A virtual environment that is active and has a `paceline`; the path of that."""
+    folder = home.root / "env/bin"
+    folder.mkdir(parents=True)
+    (home.root / "programs/paceline").rename(folder / "paceline")
+    monkeypatch.setattr("sys.prefix", str(folder.parent))
+    monkeypatch.setattr("sys.base_prefix", "/usr")
+    monkeypatch.setenv("PATH", f"{folder}:{home.root / 'programs'}")
+    return str(folder / "paceline")
+
+
+def test_a_command_that_is_only_there_while_an_environment_is_active_is_written_with_its_path(home, active):
+    assert f'cmd = {{ {json.dumps(active)}, "lsp" }}' in home.run("editor", "neovim").out
+    assert json.dumps(active) in home.run("editor", "emacs").out
+    home.run("editor", "jetbrains", "--write", "--yes")
+    template = json.loads((home.root / "data/paceline/editors/jetbrains/template.json").read_text("utf-8"))
+    assert template["programArgs"]["default"] == f'sh -c "{active} lsp"'
+    home.run("editor", "zed", "--write", "--yes")
+    settings = json.loads((home.root / "config/zed/settings.json").read_text("utf-8"))
+    assert settings["lsp"]["paceline"]["binary"]["path"] == active
+
+
+def test_a_command_of_another_environment_is_one_that_shells_find(home, active, monkeypatch):
+    monkeypatch.setattr("sys.prefix", "/opt/other")
+    assert active not in home.run("editor", "neovim").out
+
+
+@pytest.mark.parametrize(
+    ("program", "settings"),
+    [("code", "config/Code/User"), ("codium", "config/VSCodium/User"), ("code-server", "data/code-server/Machine")],
+)
+def test_vs_code_is_told_the_path_of_a_command_that_only_an_environment_has(home, active, program, settings):
+    for name in ("npm", program):
+        install(home, name)
+    path = home.root / settings / "settings.json"
+    path.parent.mkdir(parents=True)
+    path.write_text('{\n    // mine\n    "editor.fontSize": 12\n}\n')
+    ended = home.run("editor", "vscode", "--write", "--yes")
+    assert ended.code == 0
+    assert '+    "paceline.command"' in ended.err
+    assert jsonc.read(path.read_text("utf-8")).value == {"editor.fontSize": 12, "paceline.command": active}
+    assert "// mine" in path.read_text("utf-8")
+    assert not list((home.root / "config").glob("*/User")) or program != "code-server"
+
+
+def test_vs_code_s_settings_are_left_alone_where_a_shell_finds_the_command(home):
+    for name in ("npm", "code"):
+        install(home, name)
+    home.run("editor", "vscode", "--write", "--yes")
+    assert not (home.root / "config/Code/User/settings.json").exists()
+
+
+@pytest.mark.parametrize("name", ["vscode", "zed", "jetbrains"])
+def test_files_that_are_put_somewhere_are_named_by_their_folder_alone(home, name):
+    shown = home.run("editor", name).out
+    assert shown.count(str(home.root / "data")) <= 1 + len(next(e for e in editors.known() if e.name == name).command)
+    assert f" files into {home.root / 'data/paceline/editors' / name}" in shown
+    assert str(editors.folder()) not in shown
+
+
+def test_vim_is_told_of_the_plug_in_that_serves_it(home):
+    shown = home.run("editor", "vim")
+    assert shown.code == 0
+    assert "llama.vim" in shown.out and "/infill" in shown.out
+    assert home.run("editor", "vim", "--write", "--yes").failed(6)
+
+
 def test_vscode_s_extension_is_built_and_installed_by_the_programs_that_are_there(home):
     log = home.root / "log"
     for name in ("npm", "codium"):

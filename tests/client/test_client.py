@@ -2,11 +2,13 @@
 
 import asyncio
 import json
+import socket
 import subprocess
 import sys
 import threading
 from contextlib import aclosing, closing
 
+import msgspec
 import pytest
 
 from paceline.client import async_client
@@ -30,6 +32,8 @@ from paceline.client.events import (
 from paceline.client.local import Local
 from paceline.client.replies import Reader
 from paceline.config import AskConfig, CompleteConfig, Config, EngineConfig, SamplingConfig
+from paceline.daemon import probe
+from paceline.daemon.protocol import HELLO, Hello
 from paceline.daemon.runtime import Endpoint
 from paceline.errors import (
     BusyError,
@@ -763,3 +767,62 @@ def test_importing_the_client_loads_nothing_that_takes_time(module):
     }
     assert heavy & set(loaded) == set()
     assert not [name for name in loaded if name.startswith(("paceline.engine", "paceline.models"))]
+
+
+# --- a daemon that says nothing ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def hurried(monkeypatch):
+    monkeypatch.setattr(async_client, "QUIET", 0.05)
+    monkeypatch.setattr(probe, "PATIENCE", 0.2)
+
+
+@pytest.fixture
+def deaf(tmp_path):
+    """A socket that takes connections and answers none of them."""
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(tmp_path / "deaf"))
+        listening.listen()
+        yield Asyncio(Local(Config(), Launcher(str(tmp_path / "deaf")), lambda text: None))
+
+
+def test_a_daemon_that_hangs_is_given_up(hurried, deaf):
+    for ask in (deaf.events, lambda: deaf.complete("a = ", "")):
+        with pytest.raises(PacelineError, match="does not answer"):
+            ask()
+    deaf.close()
+
+
+def test_a_daemon_that_hangs_in_the_middle_of_an_answer_is_given_up(hurried, api, launch):
+    client = Asyncio(Local(Config(), launch, lambda text: None))
+    api.chat(Reply([chat_chunk("Be")], stall=True))
+    api.answer(HELLO, Reply(stall=True))
+    with pytest.raises(PacelineError, match="does not answer"):
+        client.events()
+    client.close()
+
+
+def test_a_daemon_that_computes_for_long_is_waited_for(hurried, api, launch):
+    client = Asyncio(Local(Config(), launch, lambda text: None))
+    api.chat(Reply([chat_chunk("Be")], until=HELLO, rest=chat_answer("cause").pieces))
+    hello = Hello("paceline", 7, "1", 1, "", 0, 1.0)
+    api.answer(HELLO, json_reply(msgspec.to_builtins(hello)))
+    assert texts(client.events()) == ["Be", "cause"]
+    client.close()
+
+
+def test_a_request_that_is_cancelled_while_a_daemon_is_silent_ends_at_once(api, launch):
+    async def scenario():
+        client = AsyncClient(Local(Config(), launch, lambda text: None))
+        api.answer("/infill", Reply([], stall=True))
+        asking = asyncio.ensure_future(client.complete("a = ", ""))
+        while not api.of("/infill"):
+            await asyncio.sleep(0.01)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        await client.aclose()
+
+    asyncio.run(asyncio.wait_for(scenario(), 20))
+    assert api.gone.wait(20)

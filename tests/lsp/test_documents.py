@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
-from paceline.lsp.documents import Document, DocumentProtocol, Documents
+from paceline.lsp.documents import Document, Documents
+from paceline.lsp.protocol import DocumentProtocol
 from paceline.lsp.positions import LineIndex
 
 Position, Range = types.Position, types.Range

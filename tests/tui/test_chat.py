@@ -62,7 +62,7 @@ async def quiet(pilot):
 
 
 async def until(pilot, true):
-    for _ in range(300):
+    for _ in range(1500):
         await pilot.pause()
         if true():
             return

@@ -81,3 +81,12 @@ def test_drafts(snap_compare):
         await pilot.pause()
 
     assert snap_compare(Conversation(), terminal_size=(80, 30), run_before=show_drafts)
+
+
+async def test_nothing_runs_while_nothing_happens():
+    app = Conversation()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause(0.3)
+        widgets = [app, app.screen, *app.screen.walk_children()]
+        running = [timer for widget in widgets for timer in widget._timers if timer._active.is_set()]
+        assert [timer.name for timer in running] == []

@@ -34,11 +34,11 @@ async def test_the_mouse_answers(button, answer):
         assert seen.result is answer
 
 
-@pytest.mark.parametrize("key", ["space", "a", "j", "x", "1", "down"])
-async def test_other_keys_are_no_answer(key):
+async def test_other_keys_are_no_answer():
     async with showing(ConfirmScreen(LONG)) as seen:
-        await seen.press(key)
-        assert not seen.gone
+        for key in ("space", "a", "j", "x", "1", "down"):
+            await seen.press(key)
+            assert not seen.gone, key
 
 
 @pytest.mark.parametrize("size", [(40, 12), (80, 24), (200, 60)])

@@ -2,7 +2,7 @@
 
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from paceline.chat.edits import elisions, matching, shape
@@ -359,8 +359,3 @@ def has_marks(old: Sequence[str], new: Sequence[str]) -> bool:
     """Whether lines of an answer have marks that stand for others."""
     texts = {line.strip() for line in old}
     return any(elisions.is_mark(line, texts) for line in new)
-
-
-def names(lines: Sequence[str], language: str) -> Iterator[str]:
-    """What lines define."""
-    return (each.name for each in definitions(lines, language))

@@ -65,7 +65,7 @@ def change_of(asked: Instruction, answer: str, *, cut: bool = False) -> Change |
     notes = list[str]()
     if cut:
         notes.append("the answer was cut, so the end of the file is missing")
-    if gone := lost(asked.text, after):
+    if gone := lost(asked.text, after, language(asked.path)):
         notes.append(lost_note(gone))
     return Change(asked.path, asked.text, after, "whole", not notes, tuple(notes))
 

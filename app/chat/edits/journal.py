@@ -8,12 +8,12 @@ import contextlib
 import stat
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
 from paceline.chat.edits import store
 from paceline.errors import InputError, PacelineError
@@ -129,14 +129,23 @@ class Journal:
         top = str(root.resolve())
         return next((entry for entry in self.entries() if entry.root == top), None)
 
-    def _alone(self) -> FileLock:
-        """A lock that one process at a time holds. Raises InputError where the folder cannot be made."""
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """What one process at a time does. Raises InputError where the folder cannot be made, or others are at it."""
         try:
             for folder in (self.folder, self._entries, self._texts):
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(f"cannot keep what is changed in {self.folder}: {error.strerror}") from error
-        return FileLock(self.folder / "lock", timeout=PATIENCE)
+        lock = FileLock(self.folder / "lock", timeout=PATIENCE)
+        try:
+            lock.acquire()
+        except Timeout as error:
+            raise InputError(f"another program has been writing for {PATIENCE} seconds", "try again") from error
+        try:
+            yield
+        finally:
+            lock.release()
 
     def _keep(self, root: Path, steps: Sequence[_Step]) -> Entry:
         """Write down what is there now, and what is going to be. Raises InputError."""
@@ -162,7 +171,7 @@ class Journal:
             if not force or not file.is_file():
                 raise
             now = b""
-        if store.digest(now) != kept.after and not force:
+        if store.digest(now) not in (kept.after, kept.before) and not force:
             raise InputError(
                 f"{kept.name} has been changed since", "undo by hand, or undo anyway and lose what was changed since"
             )

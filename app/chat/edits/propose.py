@@ -225,6 +225,8 @@ class _Proposal:
         if outcome.foreign and target.touched:
             target.doubt("a block of code that has nothing of the file was taken for an example")
             return
+        if target.touched and outcome.text is not None and _undone(target, outcome.text):
+            target.doubt("a later block of the answer takes back what an earlier one changes; the later one was taken")
         target.take(outcome, form)
         if damaged and outcome.applied:
             target.doubt("marks of a search/replace block, which are not where they belong, were ignored")
@@ -268,8 +270,7 @@ class _Proposal:
         target = self._file(block.name)
         target.take(Outcome("".join(line + "\n" for line in lines), block.closed), "whole")
         target.after = "".join(line + "\n" for line in lines)
-        named = naming.name_in_info(block.info) or naming.name_in_comment(block.text)
-        if not named and not self._alone_above(block):
+        if naming.name_in_info(block.info) != block.name and not self._alone_above(block):
             target.doubt("the answer mentions this new file only in passing")
         if not block.closed:
             target.doubt("the answer ends within the code")
@@ -295,6 +296,14 @@ class _Proposal:
         if not best or not scores[best[0]] or (len(best) > 1 and scores[best[1]] * 2 > scores[best[0]]):
             return ""
         return best[0]
+
+
+def _undone(target: _File, text: str) -> bool:
+    """Whether lines that earlier blocks have brought into a file are not in this text of it any more."""
+    before, after, now = (
+        {line.strip() for line in shape.file(each or "").bare} for each in (target.before, target.after, text)
+    )
+    return not (after - before) <= now
 
 
 def _applied(text: str, lines: Sequence[str], tongue: str) -> tuple[Outcome | None, Form]:

@@ -3,15 +3,15 @@
 import contextlib
 import hashlib
 import os
+import secrets
 import stat
-import tempfile
 from pathlib import Path
 
 from paceline.errors import InputError
 from paceline.text import strip_controls
 
 LARGEST = 4 * 1024 * 1024  # bytes of a file that is changed
-NEW_MODE = 0o666  # of a new file, before the process's umask
+NEW_MODE = 0o666  # of a new file, of which the process's umask takes away
 
 
 def outside(root: Path, path: str) -> bool:
@@ -138,17 +138,20 @@ def _replace(file: Path, data: bytes, old: os.stat_result | None, mode: int | No
             opened.flush()
             os.fsync(opened.fileno())
         return
-    handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name[:100]}.", suffix=".tmp")
+    new = file.with_name(f".{file.name[:100]}.{secrets.token_hex(6)}.tmp")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+    private = 0o600 if old is not None else NEW_MODE  # until it has the old one's
+    handle = os.open(new, flags, private if mode is None else mode)
     try:
         with os.fdopen(handle, "wb") as opened:
             opened.write(data)
             opened.flush()
             os.fsync(handle)
-        _dress(Path(name), old, mode)
-        os.replace(name, file)  # noqa: PTH105 - of a name, not of a path
+        _dress(new, old, mode)
+        new.replace(file)
     except BaseException:
         with contextlib.suppress(OSError):
-            os.unlink(name)  # noqa: PTH108
+            new.unlink()
         raise
     _sync(file.parent)
 
@@ -160,15 +163,8 @@ def _dress(new: Path, old: os.stat_result | None, mode: int | None) -> None:
         if (old.st_uid, old.st_gid) != (state.st_uid, state.st_gid):
             with contextlib.suppress(OSError):
                 os.chown(new, old.st_uid, old.st_gid)
-    if mode is None:
-        mode = stat.S_IMODE(old.st_mode) if old is not None else NEW_MODE & ~_umask()
-    new.chmod(mode)
-
-
-def _umask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
+    if mode is not None or old is not None:
+        new.chmod(mode if mode is not None else stat.S_IMODE(old.st_mode) if old is not None else NEW_MODE)
 
 
 def _folders(folder: Path) -> list[Path]:

@@ -87,6 +87,7 @@ class Prompt(TextArea):
         self._previous, self._following = previous, following
         self._paste_lines, self._burst = paste_lines, burst
         self._pasting: list[str] = []  # what has come of a paste without brackets
+        self._last = 0.0  # when the last key came
         self._settling: Timer | None = None
         self._word = ""
 
@@ -155,7 +156,10 @@ class Prompt(TextArea):
     def _is_pasted(self, event: events.Key) -> bool:
         """Whether the key is text of a paste that the terminal did not mark as one."""
         character = "\r" if event.key == "enter" else event.character if event.is_printable else None
-        return character is not None and self._burst is not None and self._burst(character, event.time)
+        if character is None or self._burst is None:
+            return False
+        gap, self._last = event.time - self._last, event.time
+        return self._burst(character, event.time) or (bool(self._pasting) and gap < SETTLED)
 
     def _paste(self, text: str) -> None:
         text = cleaned(text)

@@ -112,8 +112,10 @@
     (if (not (executable-find (car paceline-command)))
         (prog1 nil
           (global-paceline-mode -1)
-          (display-warning 'paceline (format "%s is not found. Install it with: pip install paceline"
-                                             (car paceline-command))))
+          (display-warning
+           'paceline
+           (format "%s is not found. Where it is installed, run `paceline editor emacs --write' again, or %s"
+                   (car paceline-command) "name its whole path in `paceline-command'.")))
       (setq paceline--folders nil
             paceline--connection
             (make-instance

@@ -40,7 +40,9 @@ function M.setup(wishes)
   end
   if vim.fn.executable(options.cmd[1]) == 0 then
     vim.notify(
-      options.cmd[1] .. " is not on the PATH that Neovim sees. Install it with: pip install paceline",
+      options.cmd[1]
+        .. " is not on the PATH that Neovim sees. Where it is installed, run `paceline editor neovim --write` again,"
+        .. " or name its whole path in `cmd`.",
       vim.log.levels.WARN
     )
     return

@@ -1,7 +1,10 @@
-"""Record what small models answer to wishes for edits, as people write them: python tests/bench/answers --batch first
+"""Record what small models answer to wishes for edits, as people write them.
+
+    python tests/bench/answers --batch first --model 1.5b
 
 Asks the model that is set up where this runs, through the daemon. Answers are added to the file as they come, and
-what is in it already is not asked again, so that it can be stopped at any time. tests/chat/test_answers.py reads them.
+what is in it already is not asked again, so that it can be stopped at any time. Labels (`after`, `why`) are added by
+hand; tests/chat/edits/test_answers.py reads them.
 """
 
 import argparse

@@ -265,6 +265,25 @@ def test_an_example_after_the_change_is_not_added_to_the_file():
     doubtful(found, "example")
 
 
+def test_two_ways_to_do_the_same_are_pointed_out():
+    other = TOTAL.replace("sum(", "math.fsum(")
+    found = change(block(TOTAL) + "Or else:\n" + block(other), wanted="shop/cart.py")
+    assert found.after == SUMMED.replace("sum(", "math.fsum(")
+    doubtful(found, "takes back what an earlier one changes")
+
+
+def test_a_part_and_then_the_whole_agree():
+    both = block(TOTAL) + "All of it:\n" + block(SUMMED)
+    assert change(both, wanted="shop/cart.py").after == SUMMED
+    assert change(both, wanted="shop/cart.py").certain
+
+
+def test_what_the_file_has_now_may_be_shown_again():
+    old = CART[CART.index("    def total") : CART.index("\n\n\ndef load")] + "\n"
+    found = change(block(TOTAL) + "instead of\n" + block(old), wanted="shop/cart.py")
+    assert (found.after, found.certain) == (SUMMED, True)
+
+
 # search and replace
 
 SEARCH = """<<<<<<< SEARCH

@@ -6,6 +6,7 @@ import time
 
 import msgspec
 import pytest
+from filelock import FileLock
 
 from paceline.chat.edits import journal as journals
 from paceline.chat.edits import store
@@ -265,3 +266,28 @@ def test_entries_are_written_before_the_file_is_touched(root, journal, monkeypat
     monkeypatch.setattr(store, "write", watched)
     journal.apply(root, [Accepted("a.py", "one\r\ntwo", "x")])
     assert [each["files"][0]["name"] for each in seen] == ["a.py"]
+
+
+def test_what_was_never_written_can_be_undone(root, journal, monkeypatch):
+    """As after a power failure between the entry and the file."""
+    path = put(root, "a.py")
+    entry = journal.apply(root, [Accepted("a.py", "one\r\ntwo", "x")])
+    path.write_bytes(b"one\r\ntwo")
+    journal.undo(entry)
+    assert path.read_bytes() == b"one\r\ntwo"
+    assert journal.entries() == []
+
+
+def test_a_journal_that_another_program_holds_is_said(root, journal, monkeypatch):
+    path = put(root, "a.py")
+    journal.folder.mkdir(parents=True)
+    monkeypatch.setattr(journals, "PATIENCE", 0)
+    with FileLock(journal.folder / "lock"), pytest.raises(InputError, match="another program"):
+        journal.apply(root, [Accepted("a.py", "one\r\ntwo", "x")])
+    assert path.read_bytes() == b"one\r\ntwo"
+
+
+def test_a_new_file_has_the_usual_permissions(root, journal):
+    journal.apply(root, [Accepted("new.py", None, "x")])
+    (root / "usual").touch()
+    assert (root / "new.py").stat().st_mode == (root / "usual").stat().st_mode

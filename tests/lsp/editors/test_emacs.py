@@ -126,4 +126,4 @@ def test_a_missing_program_is_said_with_what_to_do(emacs):
         '(paceline-mode -1) (setq paceline--connection nil paceline-command (list "no-such-paceline"))(paceline-mode 1)'
         '(say (with-current-buffer "*Warnings*" (buffer-string)))'
     )
-    assert "pip install paceline" in said[0][0]
+    assert "paceline editor emacs --write" in said[0][0]

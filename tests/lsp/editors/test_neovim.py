@@ -147,7 +147,7 @@ def test_edit_asks_what_is_wanted_and_sends_the_lines(neovim, script):
 
 def test_a_missing_server_is_said_once_with_what_to_do(neovim):
     neovim.lua("require('paceline').setup({ cmd = { 'no-such-paceline', 'lsp' } })")
-    assert neovim.messages().count("pip install paceline") == 1
+    assert neovim.messages().count("paceline editor neovim --write") == 1
 
 
 def test_the_status_command_shows_what_the_server_says(typing):

@@ -7,13 +7,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from paceline.commands import editors
 from paceline.config import EditorConfig
 from paceline.lsp import options, quiet
+from paceline.lsp.suggestions import BEGINNING
 
 EDITORS = Path(__file__).parents[3] / "lsp" / "editors"
 PACKAGE = json.loads((EDITORS / "vscode/package.json").read_text("utf-8"))
 SETTINGS = PACKAGE["contributes"]["configuration"]["properties"]
-OURS = {"paceline.command"}  # the extension's own
+OURS = {"paceline.command", "paceline.explain"}  # the extension's own
 NOT_FOR_VS_CODE = {"popup"}  # it shows ghost text
 
 
@@ -52,3 +54,20 @@ def test_the_template_for_jetbrains_is_json(name):
 def test_zed_s_languages_all_have_an_identifier():
     table = options.configuration.read_toml(EDITORS / "zed/extension.toml")["language_servers"]["paceline"]
     assert set(table["languages"]) == set(table["language_ids"])
+
+
+def test_no_plug_in_tells_anybody_to_install_what_is_not_published():
+    for path in EDITORS.rglob("*"):
+        if path.suffix in {".js", ".lua", ".el", ".rs", ".toml", ".md"}:
+            assert "pip install paceline" not in path.read_text("utf-8"), path
+
+
+def test_vs_code_says_of_the_threshold_what_the_server_compares_with_it():
+    said = SETTINGS["paceline.threshold"]["description"]
+    assert said.startswith(f"Sum of the log-probabilities of the first {BEGINNING} tokens")
+
+
+def test_every_file_of_the_extension_is_installed():
+    (vscode,) = (each for each in editors.known() if each.name == "vscode")
+    installed = {source for step in vscode.step if step.kind == "file" for source in step.sources}
+    assert {f"vscode/src/{path.name}" for path in (EDITORS / "vscode/src").iterdir()} <= installed

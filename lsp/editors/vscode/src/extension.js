@@ -6,10 +6,15 @@ const vscode = require("vscode");
 const { LanguageClient, State } = require("vscode-languageclient/node");
 const { Accepting } = require("./accepting");
 const { program } = require("./program");
+const { Proposing } = require("./proposing");
 const { given } = require("./settings");
 const { Status } = require("./status");
 
-const INSTALL = "pip install paceline";
+const MISSING =
+  "Paceline is not found. Where it is installed, run `paceline editor vscode --write` again, " +
+  "or name its whole path in paceline.command.";
+const EDIT = "Edit with Paceline"; // what the server calls an edit that is to be looked at
+const STARTING = ["command", "explain"]; // settings that hold from the server's start
 const SCHEMES = ["file", "untitled", "vscode-remote", "vscode-vfs", "vscode-notebook-cell"];
 
 class Extension {
@@ -18,14 +23,17 @@ class Extension {
     this.status = new Status();
     this.client = undefined;
     this.accepting = new Accepting((method, params) => this.tell(method, params));
+    this.proposing = new Proposing();
     this.told = ""; // the command whose absence has been told
-    context.subscriptions.push(this.log, this.status, this.accepting);
+    context.subscriptions.push(this.log, this.status, this.accepting, this.proposing);
     const commands = {
       menu: () => this.menu(),
       suggest: () => vscode.commands.executeCommand("editor.action.inlineSuggest.trigger"),
       acceptWord: () => this.accepting.part("editor.action.inlineSuggest.acceptNextWord"),
       acceptLine: () => this.accepting.part("editor.action.inlineSuggest.acceptNextLine"),
       edit: () => this.edit(),
+      acceptEdit: () => this.proposing.decide(true),
+      discardEdit: () => this.proposing.decide(false),
       toggle: () => this.toggle(),
       restartEngine: () => this.ask("paceline.restartEngine"),
       restartServer: () => this.restart(),
@@ -36,7 +44,7 @@ class Extension {
     }
     context.subscriptions.push(
       vscode.workspace.onDidChangeConfiguration((event) => {
-        if (event.affectsConfiguration("paceline.command")) {
+        if (STARTING.some((name) => event.affectsConfiguration(`paceline.${name}`))) {
           this.restart();
         } else if (event.affectsConfiguration("paceline")) {
           this.status.idle();
@@ -53,15 +61,16 @@ class Extension {
   // --- the server
 
   async start() {
-    const wanted = vscode.workspace.getConfiguration("paceline").get("command") || "paceline";
+    const settings = vscode.workspace.getConfiguration("paceline");
+    const wanted = settings.get("command") || "paceline";
     const command = program(wanted);
     if (!command) {
-      this.status.show("error", `${wanted} is not found. Install it with: ${INSTALL}`);
+      this.status.show("error", MISSING);
       this.missing(wanted);
       return;
     }
     this.status.show("starting", "the language server starts");
-    const run = { command, args: ["lsp"] };
+    const run = { command, args: settings.get("explain") ? ["lsp", "--explain"] : ["lsp"] };
     const client = new LanguageClient("paceline", "Paceline", run, this.options());
     client.onDidChangeState((event) => {
       if (this.client !== client) {
@@ -92,6 +101,7 @@ class Extension {
         provideInlineCompletionItems: (...all) => this.completions(...all),
         executeCommand: (command, args, next) => this.execute(command, args, next),
         workspace: {
+          handleApplyEdit: (params, next) => this.propose(params, next),
           configuration: async (params, token, next) => {
             const found = await next(params, token);
             return Array.isArray(found)
@@ -123,14 +133,10 @@ class Extension {
       return;
     }
     this.told = wanted;
-    const copy = "Copy Install Command";
-    const settings = "Open Settings";
-    const text = `Paceline: the program "${wanted}" is not found. Install it with: ${INSTALL}`;
-    const chosen = await vscode.window.showErrorMessage(text, copy, settings);
-    if (chosen === copy) {
-      await vscode.env.clipboard.writeText(INSTALL);
-    } else if (chosen === settings) {
-      await vscode.commands.executeCommand("workbench.action.openSettings", "paceline.command");
+    if (await vscode.window.showErrorMessage(MISSING, "Open Settings")) {
+      // the program is where the extension runs, which may be another machine than the one with the window
+      const where = vscode.env.remoteName ? "openRemoteSettings" : "openSettings";
+      await vscode.commands.executeCommand(`workbench.action.${where}`, { query: "paceline.command" });
     }
   }
 
@@ -174,6 +180,19 @@ class Extension {
       args = [args[0], args[1], args[2], wish];
     }
     return next(command, args);
+  }
+
+  /** What the server wants changed. An edit that the person has asked for is shown before it is made. */
+  async propose(params, next) {
+    const [change, ...others] = params.edit.documentChanges ?? [];
+    if (params.label !== EDIT || !change || !change.textDocument || others.length > 0) {
+      return next(params);
+    }
+    const converter = this.client.protocol2CodeConverter;
+    const document = await vscode.workspace.openTextDocument(converter.asUri(change.textDocument.uri));
+    const plain = change.edits.map(({ range, newText }) => ({ range, newText }));
+    const title = Object.values(params.edit.changeAnnotations ?? {})[0]?.label ?? EDIT;
+    return this.proposing.apply(document, change.textDocument.version, await converter.asTextEdits(plain), title);
   }
 
   async edit() {

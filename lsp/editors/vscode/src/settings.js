@@ -4,7 +4,7 @@
 
 const vscode = require("vscode");
 
-const OURS = new Set(["command"]); // the extension's, not the server's
+const OURS = new Set(["command", "explain"]); // the extension's, not the server's
 
 /** The settings that are set somewhere, by their names. */
 function given() {

@@ -16,7 +16,7 @@ impl zed::Extension for Paceline {
         let path = chosen.as_ref().and_then(|binary| binary.path.clone());
         let command = path
             .or_else(|| worktree.which("paceline"))
-            .ok_or("paceline is not on the PATH. Install it with: pip install paceline")?;
+            .ok_or("paceline is not on the PATH. Name its whole path in lsp.paceline.binary.path of Zed's settings.")?;
         let args = chosen.and_then(|binary| binary.arguments).unwrap_or_else(|| vec!["lsp".to_string()]);
         Ok(Command { command, args, env: worktree.shell_env() })
     }

@@ -1,0 +1,119 @@
+"""The protocol with our own documents, and with an answer to every request, whatever it says.
+
+`DocumentProtocol` puts `Documents` in the place of pygls' own workspace, whose documents break lines where the
+protocol does not, and read and join all of their lines for every change.
+"""
+
+import logging
+from collections.abc import Generator, Hashable
+from typing import TYPE_CHECKING, Any, cast
+
+from lsprotocol import types
+from pygls.exceptions import (
+    JsonRpcException,
+    JsonRpcInvalidParams,
+    JsonRpcInvalidRequest,
+    JsonRpcServerNotInitialized,
+)
+from pygls.protocol import LanguageServerProtocol, lsp_method
+from pygls.protocol.json_rpc import JsonRPCNotification
+
+from paceline.lsp.documents import NO_VERSION, Documents
+from paceline.lsp.positions import Encoding
+
+if TYPE_CHECKING:
+    from cattrs import Converter
+    from pygls.lsp.server import LanguageServer
+
+logger = logging.getLogger(__name__)
+_WITH_DOCUMENT = (types.TEXT_DOCUMENT_DID_OPEN, types.TEXT_DOCUMENT_DID_CHANGE)
+_REFUSED = "$/refused"  # stands for a message that nobody is to handle
+
+
+class DocumentProtocol(LanguageServerProtocol):
+    """The protocol with our documents. `left`: the process' exit status, once the editor has said that it goes."""
+
+    def __init__(self, server: "LanguageServer", converter: "Converter") -> None:
+        self.documents = Documents(None, [])  # what is open; nothing before `initialize`, which makes it anew
+        self.left: int | None = None
+        super().__init__(server, converter)
+
+    def structure_message(self, data: dict[str, Any]) -> Any:  # noqa: ANN401 - as pygls has it
+        """As pygls does it, but a document whose version or language an editor leaves out is a document all the same.
+
+        pygls refuses such a message, and would have a wrong text from then on. A request that says nonsense is answered
+        with an error, which pygls leaves without an answer; and who waits for an answer that is nonsense learns of it.
+        """
+        params = data.get("params") if data.get("method") in _WITH_DOCUMENT else None
+        document = params.get("textDocument") if isinstance(params, dict) else None
+        if isinstance(document, dict):
+            if not isinstance(document.get("version"), int):
+                document["version"] = NO_VERSION
+            if not isinstance(document.get("languageId"), str):
+                document["languageId"] = ""
+        try:
+            return super().structure_message(data)
+        except JsonRpcException:
+            if "id" in data and "method" in data:
+                self._refuse(data["id"], JsonRpcInvalidParams())
+            elif "id" in data and isinstance(data["id"], Hashable) and data["id"] in self._request_futures:
+                error = types.ResponseError(JsonRpcInvalidParams.CODE, "the answer is not what was asked for")
+                self._handle_response(data["id"], error=error)
+            return JsonRPCNotification(_REFUSED, self.VERSION, None)
+
+    def handle_message(self, message: Any) -> None:  # noqa: ANN401 - whatever the JSON was
+        """As pygls does it, but a request that comes at the wrong time, or is none, is answered with an error."""
+        method, number = getattr(message, "method", None), getattr(message, "id", None)
+        if getattr(message, "jsonrpc", None) != self.VERSION:
+            if isinstance(message, dict):
+                number = message.get("id")
+            if number is not None or not isinstance(message, dict):
+                self._refuse(number, JsonRpcInvalidRequest("this is no message of JSON-RPC 2.0"))
+        elif method is None or number is None:  # an answer, or a notification
+            if self._workspace is not None or method in (None, types.EXIT):
+                super().handle_message(message)
+        elif self._shutdown:
+            self._refuse(number, JsonRpcInvalidRequest("the server is shutting down"))
+        elif (method == types.INITIALIZE) == (self._workspace is None):
+            super().handle_message(message)
+        elif self._workspace is None:
+            self._refuse(number, JsonRpcServerNotInitialized("the first request is `initialize`"))
+        else:
+            self._refuse(number, JsonRpcInvalidRequest("the server is initialized already"))
+
+    def _refuse(self, number: Any, error: JsonRpcException) -> None:  # noqa: ANN401 - what came as its id
+        self._send_response(number, error=error.to_response_error())
+
+    def _send_data(self, data: Any) -> None:  # noqa: ANN401 - as pygls has it
+        """As pygls does it; nothing to an editor that has gone."""
+        if self.left is None:
+            super()._send_data(data)
+
+    @lsp_method(types.EXIT)
+    def lsp_exit(self, *args: Any) -> Generator[Any, Any, None]:  # noqa: ANN401 - as pygls has it
+        """As pygls does it. What is still computed is not answered any more."""
+        self.left = 0 if self._shutdown else 1
+        yield from super().lsp_exit(*args)
+
+    @lsp_method(types.INITIALIZE)
+    def lsp_initialize(self, params: types.InitializeParams) -> Generator[Any, Any, types.InitializeResult]:
+        """As pygls does it; its workspace, which is empty then, is replaced before any handler of ours runs."""
+        steps = super().lsp_initialize(params)
+        try:
+            step = next(steps)
+        except StopIteration as end:
+            self._replace_workspace()
+            return cast(types.InitializeResult, end.value)
+        self._replace_workspace()
+        answer = yield step
+        try:
+            steps.send(answer)
+        except StopIteration as end:
+            return cast(types.InitializeResult, end.value)
+        raise AssertionError("pygls asks one handler")
+
+    def _replace_workspace(self) -> None:
+        theirs = self.workspace
+        encoding = types.PositionEncodingKind(theirs.position_encoding or "utf-16").value
+        self.documents = Documents(theirs.root_uri, list(theirs.folders.values()), cast(Encoding, encoding))
+        self._workspace = self.documents
