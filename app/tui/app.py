@@ -8,7 +8,7 @@ from textual.binding import Binding, BindingType
 
 from paceline.chat.services import Services
 from paceline.tui.screens.chat import ChatScreen
-from paceline.tui.themes import THEMES, choose
+from paceline.tui.themes import THEMES, choose, defaults
 
 
 class PacelineApp(App[None]):
@@ -31,7 +31,7 @@ class PacelineApp(App[None]):
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Variables that Textual's own themes do not have."""
-        return {}
+        return defaults()
 
     def on_mount(self) -> None:
         """Colours, keys, and the conversation."""

@@ -17,6 +17,7 @@ from paceline.chat.turns import Turn
 from paceline.client.cancel import Cancel
 from paceline.client.events import Message, Options, Pace, Progress, Text
 from paceline.errors import InputError
+from paceline.prompts.lines import line_ending
 from paceline.tui.screens.confirm import about_files
 from paceline.tui.screens.naming import NamingScreen
 from paceline.tui.screens.review import ReviewScreen
@@ -80,9 +81,9 @@ class Editing:
         found = propose(_named(block, chosen), known, chosen)
         if found:
             return found
-        return (
-            Change(chosen, before, block.text, "whole", certain=before is None, notes=() if before is None else WHOLE),
-        )
+        notes = () if before is None else WHOLE
+        after = block.text.replace("\n", line_ending(before or ""))
+        return (Change(chosen, before, after, "whole", certain=before is None, notes=notes),)
 
     async def edit(self, name: str, wish: str) -> None:
         """Let the model change a file, with the file itself as its draft. Raises PacelineError."""

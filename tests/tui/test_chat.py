@@ -2,12 +2,9 @@
 
 import asyncio
 
-import msgspec
 import pytest
 
-from paceline.chat.turns import Attached
-from paceline.client.events import End, Progress, Text
-from paceline.config import ChatConfig, Config
+from paceline.client.events import End
 from paceline.errors import EngineError
 from paceline.tui.app import PacelineApp
 from paceline.tui.screens.confirm import ConfirmScreen
@@ -16,12 +13,12 @@ from paceline.tui.screens.naming import NamingScreen
 from paceline.tui.screens.review import ReviewScreen
 from paceline.tui.screens.sessions import SessionsScreen
 from paceline.tui.screens.setup import SetupScreen
-from paceline.tui.widgets.attachments import AttachmentBar
 from paceline.tui.widgets.prompt import Prompt
 from paceline.tui.widgets.transcript import Transcript
 from support.app_services import ScriptedClient, services
 
 FENCED = "Here:\n\n```python app.py\nx = 2\ny = 1\nz = x + y\nprint(z)\n```\n"
+OTHER = "import sys\n\nfor line in sys.stdin:\n    total += len(line)\nsys.exit(total)\n"
 BEFORE, AFTER = b"x = 1\r\ny = 1\r\nz = x + y\r\nprint(z)\r\n", b"x = 2\r\ny = 1\r\nz = x + y\r\nprint(z)\r\n"
 
 
@@ -87,7 +84,6 @@ async def test_a_question_is_answered(app, client):
         await write(pilot, "Hi")
         assert said(pilot) == [("user", "Hi", "done"), ("assistant", "Hello you.", "done")]
         assert pilot.app.screen.query_one(Prompt).text == ""
-    assert client.closed or True
 
 
 async def test_an_empty_prompt_sends_nothing(app, client):
@@ -218,7 +214,7 @@ async def test_a_block_is_reviewed_applied_and_taken_back(app, client):
 
 
 async def test_a_block_that_is_no_change_takes_the_place_of_a_file_only_when_that_is_accepted(app, client):
-    client.says = lambda *_: ["```python\nprint('all new')\n```\n"]
+    client.says = lambda *_: [f"```python\n{OTHER}```\n"]
     here = app()
     file = here.services.root / "app.py"
     file.write_bytes(BEFORE)
@@ -233,7 +229,7 @@ async def test_a_block_that_is_no_change_takes_the_place_of_a_file_only_when_tha
         await pilot.pause()
         assert file.read_bytes() == BEFORE
         await pilot.press("a", "enter")
-        await until(pilot, lambda: file.read_bytes() == b"print('all new')\n")
+        await until(pilot, lambda: file.read_bytes() == OTHER.replace("\n", "\r\n").encode())
 
 
 async def test_edit_asks_with_the_file_as_its_draft(app, client):
@@ -347,6 +343,17 @@ async def test_a_session_in_which_nothing_was_said_is_not_kept(app):
         await pilot.press("enter")
         await until(pilot, lambda: here._exit)
     assert here.services.store.list() == ()
+
+
+async def test_a_theme_of_textuals_own_can_be_chosen(app):
+    async with app().run_test() as pilot:
+        for theme in ("nord", "light", "contrast", "ansi", "dark"):
+            await write(pilot, f"/theme {theme}", send=False)
+            await pilot.press("escape", "enter")
+            await until(pilot, lambda theme=theme: theme in pilot.app.theme)
+        await write(pilot, "/theme nonsense", send=False)
+        await pilot.press("escape", "enter")
+        await until(pilot, lambda: "nonsense" in told(pilot))
 
 
 @pytest.mark.parametrize("size", [(40, 12), (80, 24), (200, 60)])

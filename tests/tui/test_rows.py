@@ -9,6 +9,7 @@ from rich.cells import cell_len, split_graphemes
 from paceline.tui.widgets.rows import breaks, chop, cut, shorten, untab, wrap
 
 texts = st.text(st.sampled_from("ab c-日👩\u200d👧é\u0301  "), max_size=60)
+words = st.lists(st.sampled_from([*"ab c-日é  ", "👩\u200d👧", "e\u0301"]), max_size=60).map("".join)
 ascii_texts = st.text(st.sampled_from("abc def.-  "), max_size=80)
 
 
@@ -29,7 +30,7 @@ def test_only_white_space_is_left_out(text, width):
 
 
 @settings(max_examples=300)
-@given(texts, st.integers(1, 30))
+@given(words, st.integers(1, 30))
 def test_a_part_is_broken_only_where_the_next_word_has_no_room(text, width):
     parts = breaks(text, width)
     for (start, end), (after, _) in pairwise(parts):

@@ -5,20 +5,18 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from paceline.workspace.files import within
 from paceline.workspace.ignoring import Rules, matches, repository
 from paceline.workspace.kinds import is_secret_file
-
-if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
+from paceline.workspace.patterns import Patterns
 
 _SKIPPED = {".git", ".hg", ".svn", ".jj"}  # a repository's own folder
 _OWN, _EXCLUDE, _GIT = ".pacelineignore", ".git/info/exclude", ".gitignore"
 
 # the folder that each belongs to, relative, with a slash at its end; the outermost first
-Specs: TypeAlias = "tuple[tuple[str, GitIgnoreSpec], ...]"
+Specs: TypeAlias = tuple[tuple[str, Patterns], ...]
 
 
 @dataclass(frozen=True)
@@ -112,14 +110,14 @@ def _steps(folder: str) -> list[str]:
     return ["".join(f"{part}/" for part in parts[:depth]) for depth in range(len(parts) + 1)]
 
 
-def _found(folder: str, spec: "GitIgnoreSpec | None") -> Specs:
+def _found(folder: str, spec: Patterns | None) -> Specs:
     return () if spec is None else ((folder, spec),)
 
 
 def _verdict(specs: Specs, path: str) -> bool:
     """Whether the nearest rules that know the path say that it is ignored."""
     for folder, spec in reversed(specs):
-        verdict = spec.check_file(path[len(folder) :]).include
+        verdict = spec.says(path[len(folder) :])
         if verdict is not None:
-            return bool(verdict)
+            return verdict
     return False
