@@ -48,7 +48,7 @@ class Conversation:
         self._store = store
         self._engine = engine
         self._tell = tell
-        self._turns = {turn.id: turn for turn in store.turns(session.id)}
+        self._turns = {turn.id: turn for turn in store.turns(session.id)} if session.id else {}
         self._queue: deque[Draft] = deque()
         self._answering: Answering | None = None
         self._task: asyncio.Task[None] | None = None
@@ -59,7 +59,14 @@ class Conversation:
 
     @property
     def session(self) -> Session:
-        """What is kept of it."""
+        """What is kept of it; without an id as long as nothing has been said."""
+        return self._session
+
+    def keep(self) -> Session:
+        """The session, which is kept from now on."""
+        if not self._session.id:
+            begun = self._session
+            self._session = self._store.create(begun.workspace, begun.system, begun.title)
         return self._session
 
     @property
@@ -170,7 +177,8 @@ class Conversation:
 
     def set_system(self, text: str) -> None:
         """Another system prompt from now on; the next turn reads the whole conversation again."""
-        self._store.set_system(self._session.id, text)
+        if self._session.id:
+            self._store.set_system(self._session.id, text)
         self._session = replace(self._session, system=text)
 
     def renamed(self, title: str) -> None:
@@ -234,14 +242,14 @@ class Conversation:
         return turn
 
     def _add(self, turn: Turn) -> Turn:
-        turn = self._store.add(self._session.id, replace(turn, created=time.time()))
+        turn = self._store.add(self.keep().id, replace(turn, created=time.time()))
         self._turns[turn.id] = turn
         self._session = replace(self._session, leaf=turn.id)
         self._tell(Added(turn))
         return turn
 
     def _select(self, leaf: int | None) -> None:
-        self._store.select(self._session.id, leaf)
+        self._store.select(self.keep().id, leaf)
         self._forgotten = (0, "")
         self._session = replace(self._session, leaf=leaf)
         self._tell(Moved())

@@ -3,11 +3,15 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from paceline.chat.turns import Run, Turn
+from paceline.chat.turns import Run, Session, Turn
 
 
 class Keeper(Protocol):
     """Where turns are kept: chat.store.Store."""
+
+    def create(self, workspace: str, system: str = "", title: str = "") -> Session:
+        """A new session."""
+        ...
 
     def add(self, session: str, turn: Turn) -> Turn:
         """A new turn, which becomes the session's last; with its id."""

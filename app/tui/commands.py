@@ -71,7 +71,7 @@ class Commands:
         chosen = await screen.app.push_screen_wait(asked)
         if chosen and chosen != here.id:
             screen.open(screen.services.store.session(chosen))
-        elif screen.services.store.session(here.id).title != here.title:
+        elif here.id and screen.services.store.session(here.id).title != here.title:
             screen.open(screen.services.store.session(here.id))
 
     async def _resume(self, session: str) -> None:
@@ -82,7 +82,7 @@ class Commands:
 
     async def _rename(self, title: str) -> None:
         screen = self._screen
-        screen.services.store.rename(screen.conversation.session.id, title)
+        screen.services.store.rename(screen.conversation.keep().id, title)
         screen.conversation.renamed(title)
         screen.app.sub_title = strip_controls(title)
 
@@ -103,6 +103,8 @@ class Commands:
         kind = word if word in (*FORMATS, "json") else "md"
         name = name.strip() if word == kind else argument.strip()
         session, path = screen.conversation.session, screen.conversation.path
+        if not session.id:
+            raise InputError("there is nothing to export yet", "say something first")
         session = services.store.session(session.id)
         name = name or export.file_name(session, f".{kind}")
         if kind == "json":
@@ -125,7 +127,8 @@ class Commands:
         what = (title, f"{len(screen.conversation.path)} turns")
         if await screen.ask(Question("Delete this session?", what, yes="Delete")):
             screen.conversation.stop()
-            screen.services.store.delete(session.id)
+            if session.id:
+                screen.services.store.delete(session.id)
             screen.begin()
 
     # --- this conversation --------------------------------------------------------------------------------------------
@@ -220,10 +223,13 @@ class Commands:
     # --- the app ------------------------------------------------------------------------------------------------------
 
     async def _help(self, command: str) -> None:
-        from paceline.tui.screens.help import HelpScreen, keys_of
+        from paceline.tui.screens.help import HelpScreen, keys_in, keys_of
 
         screen = self._screen
-        await screen.app.push_screen_wait(HelpScreen(keys_of(screen), command=command.removeprefix("/")))
+        help_screen = HelpScreen(
+            keys_of(screen), command=command.removeprefix("/"), turns=keys_in(screen.query_one(Transcript))
+        )
+        await screen.app.push_screen_wait(help_screen)
 
     async def _model(self, _: str) -> None:
         from paceline.tui.screens.models import ModelsScreen

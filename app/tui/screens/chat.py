@@ -53,15 +53,15 @@ class ChatScreen(Screen[None]):
     COMMANDS: ClassVar = {SlashProvider}
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "stop", "Stop", id="chat.stop"),
-        Binding("ctrl+c", "interrupt", "Stop, or leave", show=False, id="chat.interrupt"),
+        Binding("ctrl+c", "interrupt", "Copy, stop, or leave", show=False, priority=True, id="chat.interrupt"),
         Binding("f1", "slash('help')", "Keys", id="chat.help"),
         Binding("f2", "drafts", "Drafts in colour", id="chat.drafts"),
         Binding("f3", "rounds", "Rounds", id="chat.rounds"),
         Binding("f4", "slash('sessions')", "Sessions", id="chat.sessions"),
         Binding("f5", "slash('model')", "Models", id="chat.models"),
-        Binding("f6", "slash('context')", "Context", id="chat.context"),
+        Binding("f6", "slash('context')", "Context", priority=True, id="chat.context"),
         Binding("ctrl+n", "slash('new')", "New session", id="chat.new"),
-        Binding("ctrl+z", "undo", "Undo the last change to files", id="chat.undo"),
+        Binding("ctrl+z", "undo", "Undo the last change to files", priority=True, id="chat.undo"),
         Binding("ctrl+r", "recall", "Search earlier inputs", id="chat.recall"),
         Binding("ctrl+o", "write", "Write in $EDITOR", id="chat.write"),
         Binding("ctrl+up", "into_transcript", "Choose a turn or block", id="chat.transcript"),
@@ -161,9 +161,8 @@ class ChatScreen(Screen[None]):
         return self._client
 
     def begin(self, title: str = "") -> None:
-        """A new session."""
-        session = self.services.store.create(str(self.services.root), self.config.ask.system, title)
-        self.open(session)
+        """A new session, kept once something is said."""
+        self.open(Session("", title, str(self.services.root), 0.0, 0.0, self.config.ask.system))
 
     def open(self, session: Session) -> None:
         """Show a session. What is being written in the one before is stopped and kept."""
@@ -187,8 +186,6 @@ class ChatScreen(Screen[None]):
     async def leave(self) -> None:
         """Stop and keep everything, and end the app."""
         await self.conversation.close()
-        if not self.conversation.path:
-            self.services.store.delete(self.conversation.session.id)
         if self._client is not None:
             await self._client.aclose()
         self.app.exit()

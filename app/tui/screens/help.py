@@ -9,9 +9,11 @@ from rich.text import Text
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
+from textual.dom import DOMNode
 from textual.keys import format_key
 from textual.screen import Screen
-from textual.widgets import Static
+from textual.widget import Widget
+from textual.widgets import Input, Static, TextArea
 
 from paceline.chat.slash import COMMANDS, SlashCommand
 from paceline.tui.screens.dialog import Dialog, Line, one_line
@@ -31,13 +33,32 @@ class Keys:
 def keys_of(screen: Screen[Any]) -> tuple[Keys, ...]:
     """The keys that work on a screen with the widget that has the focus there, changes of the keymap included.
 
-    Keys without a description are those that everybody expects, such as the arrows.
+    The screen's own stand first. Those without a description, and how a text is edited in any program, are left out.
     """
-    found: dict[str, list[str]] = {}
+    own: list[Binding] = []
+    others: list[Binding] = []
     for active in screen.active_bindings.values():
         binding = active.binding
-        if binding.description and not binding.system:
-            found.setdefault(binding.description, []).append(_shown(screen.app, binding))
+        if binding.description and not binding.system and not _is_usual(active.node, binding):
+            (own if active.node is screen else others).append(binding)
+    return _grouped(screen.app, [*own, *others])
+
+
+def keys_in(widget: Widget) -> tuple[Keys, ...]:
+    """The keys of a widget that has not got the focus now."""
+    bindings = [each for found in widget._bindings.key_to_bindings.values() for each in found]
+    return _grouped(widget.app, [each for each in bindings if each.description and each.id])
+
+
+def _is_usual(node: DOMNode, binding: Binding) -> bool:
+    """Whether it is of a field for text, and ours in nothing."""
+    return isinstance(node, (TextArea, Input)) and binding.id is None
+
+
+def _grouped(app: App[Any], bindings: Iterable[Binding]) -> tuple[Keys, ...]:
+    found: dict[str, list[str]] = {}
+    for binding in bindings:
+        found.setdefault(binding.description, []).append(_shown(app, binding))
     return tuple(Keys(tuple(dict.fromkeys(keys)), does) for does, keys in found.items())
 
 
@@ -57,9 +78,19 @@ class HelpScreen(Dialog[None]):
         Binding("up,k", "scroll_tables(-1)", "Up", show=False),
     ]
 
-    def __init__(self, keys: Sequence[Keys], commands: Iterable[SlashCommand] = COMMANDS, command: str = "") -> None:
-        """keys: see `keys_of`, to be asked before this screen is shown. command: only this one is explained."""
+    def __init__(
+        self,
+        keys: Sequence[Keys],
+        commands: Iterable[SlashCommand] = COMMANDS,
+        command: str = "",
+        turns: Sequence[Keys] = (),
+    ) -> None:
+        """keys: see `keys_of`, to be asked before this screen is shown. command: only this one is explained.
+
+        turns: the keys of the conversation, which are others.
+        """
         super().__init__()
+        self._turns = tuple(turns)
         self._keys = tuple(keys)
         self._commands = [each for each in commands if command in ("", each.name, *each.aliases)]
         self._only = bool(command)
@@ -72,6 +103,9 @@ class HelpScreen(Dialog[None]):
                 yield Static(_table([(", ".join(each.keys), each.does) for each in self._keys]))
                 yield Line("In the prompt", classes="title")
                 yield Static(_table(PROMPT))
+                if self._turns:
+                    yield Line("In the conversation (Ctrl-Up)", classes="title")
+                    yield Static(_table([(", ".join(each.keys), each.does) for each in self._turns]))
             yield Line("Commands", classes="title")
             yield Static(_table([(each.usage, _with_aliases(each)) for each in self._commands]))
 

@@ -27,7 +27,7 @@ class Prompt(TextArea):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+z,super+z", "undo", "Undo", show=False),
         Binding("ctrl+y,super+y", "redo", "Redo", show=False),
-        Binding("ctrl+g", "editor", "Write in an editor", show=False),
+        Binding("ctrl+g", "editor", "Write in an editor", show=False, id="prompt.editor"),
     ]
 
     @dataclass

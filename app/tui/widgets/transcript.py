@@ -41,11 +41,22 @@ class Transcript(ScrollView, can_focus=True):
     DEFAULT_CSS = Path(__file__).with_suffix(".tcss").read_text(encoding="utf-8")
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"transcript--{name}" for name in _STYLES}
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("j", "next", "Next turn or block", show=False),
-        Binding("k", "previous", "Turn or block before", show=False),
-        Binding("J", "next_turn", "Next turn", show=False),
-        Binding("K", "previous_turn", "Turn before", show=False),
-        Binding("space", "unfold", "Show attachments", show=False),
+        Binding("j", "next", "Next turn or block", show=False, id="turns.next"),
+        Binding("k", "previous", "Turn or block before", show=False, id="turns.previous"),
+        Binding("J", "next_turn", "Next turn", show=False, id="turns.next_turn"),
+        Binding("K", "previous_turn", "Turn before", show=False, id="turns.previous_turn"),
+        Binding("c", "offer('copy')", "Copy the block", show=False, id="turns.copy"),
+        Binding("s", "offer('save')", "Save the block to a file", show=False, id="turns.save"),
+        Binding("o", "offer('open')", "Open the block in $EDITOR", show=False, id="turns.open"),
+        Binding("r", "offer('run')", "Run the block, after asking", show=False, id="turns.run"),
+        Binding("a", "offer('apply')", "Apply the block to a file, after a look at it", show=False, id="turns.apply"),
+        Binding("A", "turn('apply')", "Apply all of the answer", show=False, id="turns.apply_all"),
+        Binding("C", "turn('copy')", "Copy the whole turn", show=False, id="turns.copy_all"),
+        Binding("e", "turn('edit')", "Edit this message of yours", show=False, id="turns.edit"),
+        Binding("t", "turn('retry')", "Generate the answer again", show=False, id="turns.retry"),
+        Binding("left,h", "turn('left')", "The branch before", show=False, id="turns.left"),
+        Binding("right,l", "turn('right')", "The next branch", show=False, id="turns.right"),
+        Binding("space", "unfold", "Show attachments", show=False, id="turns.unfold"),
     ]
 
     @dataclass
