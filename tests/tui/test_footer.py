@@ -20,7 +20,7 @@ def test_it_fits(width, ascii_only):
 
 def test_with_room_everything_is_said():
     assert line(FULL, 140) == (
-        "qwen2.5-coder-1.5b · writing · 42.4 tokens/s · 71% accepted · 1.8x faster · "
+        "qwen2.5-coder-1.5b · writing · 42.4 tokens/s · 71% accepted · 1.84x speed-up · "
         "███░░░░░ 3,100/8,192 · 2 waiting · ? keys"
     )
 

@@ -102,7 +102,7 @@ def _parts(figures: Figures, ascii_only: bool) -> Iterator[tuple[int, list[str]]
     if figures.acceptance is not None:
         yield 5, [f"{figures.acceptance:.0%} accepted", f"{figures.acceptance:.0%}"]
     if figures.speedup is not None:
-        yield 6, [f"{figures.speedup:.1f}x faster", f"{figures.speedup:.1f}x"]
+        yield 6, [f"{figures.speedup:.2f}x speed-up", f"{figures.speedup:.1f}x"]
     if figures.used is not None and figures.size:
         yield 1, _context(figures.used, figures.size, figures.about, ascii_only)
     if figures.queued:
