@@ -139,6 +139,9 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     chat: ChatConfig = ChatConfig()
 
 
+FRONT_ENDS = ("editor", "chat")  # tables that the daemon has no use for
+
+
 def load(path: Path, without: Collection[str] = ()) -> Config:
     """Read the configuration file; a missing one means the defaults. without: tables that are not looked at.
 

@@ -4,11 +4,13 @@ Both have a lower priority in the engine than what somebody waits for, and are s
 """
 
 import asyncio
+import re
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from paceline.client.events import Extra
+from paceline.config import EditorConfig
 from paceline.errors import PacelineError
 from paceline.lsp.anchor import Window
 from paceline.lsp.completing import Answer, Completer, Desk
@@ -19,6 +21,9 @@ CALM = 0.15  # seconds after an answer before the next is computed: whoever type
 FRESH = 20.0  # seconds between two looks at a workspace's files
 SHARE = 3  # the part of a window's characters that other files may take, besides its own
 OPENERS = ("{", "[", "(", ":")
+HEAD = 20_000  # characters of a document, where its imports are
+_IMPORTS = re.compile(r"^[ \t]*(?:from|import|use|mod|#[ \t]*include|(?:const|let|var)\b[^\n]*\brequire)\b.*\n", re.M)
+_IMPORTING = re.compile(r"[ \t]*from[ \t]+\S+[ \t]+import\b")  # names may come, but it is known what of
 
 
 @dataclass
@@ -37,19 +42,26 @@ class Ahead:
     prefetched: int = 0  # completions that were computed ahead
     _reading: dict[str, _Work] = field(default_factory=dict)
     _computing: dict[str, _Work] = field(default_factory=dict)
-    _looked: dict[str, float] = field(default_factory=dict)  # when, at each workspace folder
+    _looked: dict[str, tuple[float, EditorConfig]] = field(default_factory=dict)  # when, and how, for each document
+    _imports: dict[str, frozenset[str]] = field(default_factory=dict)  # by document
 
     def after(self, place: Place, answer: Answer) -> None:
         """An answer has gone out: get ready for what comes next."""
         desk = self.completer.desks.get(place.uri)
         if desk is None or answer.silence in ("engine", "superseded") or self.completer.kept_back(place):
             return  # it is closed, or no model is shown it
+        if self._imports.setdefault(place.uri, imports := imported(place)) != imports:
+            self._imports[place.uri] = imports
+            self._looked.pop(place.uri, None)
+            desk.windows.outdated = True  # it shows nothing of what is imported now
         self._warm(desk, place)
         if answer.text and self.completer.of(place).prefetch:
             self._prefetch(desk, likely(place, answer.text))
 
     def stop(self, uri: str) -> None:
         """The document is closed."""
+        self._looked.pop(uri, None)
+        self._imports.pop(uri, None)
         for works in (self._reading, self._computing):
             if uri in works:
                 works.pop(uri).task.cancel()
@@ -91,8 +103,10 @@ class Ahead:
     async def _refreshed(self, place: Place) -> None:
         """Look at the workspace's files, if that was some time ago."""
         now = asyncio.get_running_loop().time()
-        if now - self._looked.get(place.root, -FRESH) >= FRESH:
-            self._looked[place.root] = now
+        settings = self.completer.of(place)
+        when, then = self._looked.get(place.uri, (-FRESH, settings))
+        if now - when >= FRESH or then is not settings:
+            self._looked[place.uri] = now, settings
             await asyncio.to_thread(self.completer.surroundings.refresh, place)
 
     def _prefetch(self, desk: Desk, target: Place) -> None:
@@ -112,6 +126,17 @@ class Ahead:
         self.prefetched += 1
         self.counts(target.language)
         await self.completer.compute(desk, target, window, lambda _: None, priority="prefetch", supersedes="")
+
+
+def imported(place: Place) -> frozenset[str]:
+    """What other files are imported by lines before the cursor, as the lines say it that are complete."""
+    typed = _IMPORTING.match(place.before, last_line_start(place.before))
+    return frozenset([*map(_module, _IMPORTS.findall(place.before[:HEAD])), *([_module(typed[0])] if typed else [])])
+
+
+def _module(line: str) -> str:
+    found = _IMPORTING.match(line)
+    return (found[0] if found else line).strip()
 
 
 def likely(place: Place, text: str) -> Place:

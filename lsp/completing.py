@@ -24,6 +24,7 @@ from paceline.lsp.windows import Windows
 from paceline.prompts.context import Attachment
 from paceline.prompts.shape import extent
 from paceline.prompts.trim import trim
+from paceline.text import strip_controls
 
 GRACE = 0.25  # seconds that a computation goes on which nobody waits for, but which still agrees with the text
 REST, LONGEST_REST = 2.0, 60.0  # seconds without requests after an engine failed: at first, and at most
@@ -61,8 +62,8 @@ class Surroundings(Protocol):
         """What a workspace folder's repository is called."""
         ...
 
-    def excluded(self, uri: str) -> bool:
-        """Whether a document gets no completions."""
+    def excluded(self, uri: str, path: str = "", root: str = "") -> bool:
+        """Whether a document gets no completions. path and root: as in Place, where they are known."""
         ...
 
     def gather(self, place: Place, characters: int) -> tuple[Attachment, ...]:
@@ -231,12 +232,21 @@ class Completer:
             self._give_up(desk)
         self.suggestions.forget(uri)
 
-    def reset(self) -> None:
-        """Nothing that is known of the engine holds any more."""
+    def configure(self, settings: EditorConfig, folders: Mapping[str, EditorConfig]) -> None:
+        """Other settings hold from now on: what was chosen and computed with the former ones is of no use."""
+        self.settings, self.folders = settings, folders
+        self.surroundings.configure(settings, folders)
+        self._begin_anew()
+
+    def _begin_anew(self) -> None:
         for desk in self.desks.values():
             self._give_up(desk)
             desk.windows.forget()
         self.suggestions.clear()
+
+    def reset(self) -> None:
+        """Nothing that is known of the engine holds any more."""
+        self._begin_anew()
         self.engine.renewed()
 
     def of(self, place: Place) -> EditorConfig:
@@ -275,8 +285,8 @@ class Completer:
         typed = window.typed(place) or ""
         options = replace(self._options(place, window, typed), **changes)
         done = await self._ask(place, window, typed, options, notice)
-        self.telling.mended()
-        text = trim(place.before, place.after, done.text)
+        self.telling.mended(place.uri)
+        text = trim(place.before, place.after, strip_controls(done.text))
         found = made(place, text, done.model, done.logprobs, done.tokens)
         return replace(found, prefetched=options.priority == "prefetch")
 
@@ -328,7 +338,14 @@ class Completer:
         reason = quiet.before(place, self.of(place), asked=asked, deleted=desk.deleted)
         if reason in quiet.MATTERS_OF_PROSE and self._followed(place, desk):
             reason = None
-        return reason or ("ignored" if self.surroundings.excluded(place.uri) else None)
+        return reason or ("ignored" if self._excluded(place) else None)
+
+    def kept_back(self, place: Place) -> bool:
+        """Whether no model is shown this document, unless perhaps the person asks for that by hand."""
+        return quiet.of_the_file(place, self.of(place), asked=False) is not None or self._excluded(place)
+
+    def _excluded(self, place: Place) -> bool:
+        return self.surroundings.excluded(place.uri, place.path, place.root)
 
     def _followed(self, place: Place, desk: Desk) -> bool:
         """Whether the person is on the way through a suggestion that was shown: has taken or typed its beginning."""
@@ -345,7 +362,7 @@ class Completer:
             self.engine.failed(asyncio.get_running_loop().time())
             for each in self.desks.values():  # it may have lost its cache with its life
                 each.windows.forget()
-            self.telling.fail(error)
+            self.telling.fail(error, flight.place.uri)
             return "engine"
         except asyncio.CancelledError:
             if not flight.stopped:  # then it was this request that was cancelled

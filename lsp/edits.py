@@ -19,6 +19,7 @@ from paceline.client.events import Progress as Reading
 from paceline.errors import InputError, ModelError, PacelineError
 from paceline.lsp.commands import EDIT
 from paceline.lsp.documents import Document
+from paceline.lsp.masking import Mask, mask
 from paceline.lsp.telling import Kind
 from paceline.prompts import rewriting, rewritten
 from paceline.prompts.rewriting import Part, Question
@@ -119,7 +120,7 @@ def _goes_on(answer: str, part: Part) -> bool:
 
 @dataclass
 class Edits:
-    """Belongs to one event loop. `redact` takes out of the surroundings what no model is to see."""
+    """Belongs to one event loop. `redact` puts other characters for what no model is to see, one for each."""
 
     chat: Chat
     editor: Editor
@@ -205,16 +206,23 @@ class Edits:
         Small models may take up what stands around the part, or copy the part over all that they read. So where
         nothing else comes of it they are asked again, without what stands around.
         """
-        part = replace(task.part, before=self.redact(task.part.before), after=self.redact(task.part.after))
-        answer = await self._asked(rewriting.ask(part, task.wish), part, progress, stop=rewritten.strays)
-        found = rewritten.replacement(answer, task.part) if answer is not None else None
-        if found is None or not hunks(task.old, found):
-            answer = await self._asked(rewriting.ask_again(part, task.wish), part, progress, stop=_goes_on)
+        seen = self.redact(task.text)
+        secrets = mask(task.old, seen[task.start : task.end])
+        part, wish = _masked(task.part, secrets, seen[: task.start], seen[task.end :]), secrets.hide(task.wish)
+        answer = await self._asked(rewriting.ask(part, wish), part, progress, stop=rewritten.strays)
+        found = rewritten.replacement(answer, part) if answer is not None else None
+        if found is None or secrets.lacks(part.text, found) or not hunks(task.old, secrets.restore(found)):
+            answer = await self._asked(rewriting.ask_again(part, wish), part, progress, stop=_goes_on)
             assert answer is not None
-            found = rewritten.replacement(answer, task.part)
+            found = rewritten.replacement(answer, part)
         if found is None:
             raise ModelError("the model answered with no text", "say it in other words, or select more")
-        return found
+        if secrets.lacks(part.text, found):
+            raise ModelError(
+                "the edit was not made: a secret in the selection, which the model is not shown, is lost in its answer",
+                "select lines without it",
+            )
+        return secrets.restore(found)
 
     async def _asked(
         self, question: Question, part: Part, progress: Progress, *, stop: Callable[[str, Part], bool]
@@ -256,7 +264,7 @@ class Edits:
             result = await self.editor.apply(types.ApplyWorkspaceEditParams(edit, label=TITLE))
         except JsonRpcException as error:
             raise InputError(f"the editor did not make the edit: {error}", "try again") from error
-        if not result.applied and result.failure_reason:
+        if result is not None and not result.applied and result.failure_reason:
             raise InputError(f"the editor did not make the edit: {result.failure_reason}", "try again")
 
 
@@ -314,6 +322,12 @@ def wanted_of(arguments: Sequence[Any]) -> Wanted:
         raise InputError(f"{EDIT} needs a document's URI and a range", "run it as a code action on a selection")
     whole = isinstance(version, int) and not isinstance(version, bool)
     return Wanted(uri, chosen, version if whole else None, wish.strip() if isinstance(wish, str) else "")
+
+
+def _masked(part: Part, secrets: Mask, before: str, after: str) -> Part:
+    """The part as a model may see it."""
+    text, focus, frame = map(secrets.hide, (part.text, part.focus, part.frame))
+    return replace(part, before=before, text=text, after=after, focus=focus, frame=frame)
 
 
 def _task(document: Document, wanted: Wanted, name: str) -> Task:

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from paceline import config as configuration
-from paceline.config import EditorConfig
+from paceline.config import Config, EditorConfig
 from paceline.errors import ConfigError
 from paceline.text import strip_controls
 from paceline.workspace import files
@@ -58,7 +58,7 @@ def merge(sources: Sequence[Source], usual: EditorConfig = DEFAULTS) -> Settings
             name, said = _snake(key), value
             if name not in EditorConfig.__struct_fields__:
                 if value is not None:
-                    unknown.append(name)
+                    unknown.append(key)
                 continue
             if not source.trusted and name in ADDED and isinstance(value, (list, tuple)):
                 said = [each for each in value if not _takes_back(each)]
@@ -78,7 +78,7 @@ def _strangers(names: Sequence[str]) -> str:
     """That there are no such settings: a project's file may have thousands of them."""
     said = []
     for name in names[:NAMED]:
-        near = next(iter(configuration.unknown_keys({name[:SHOWN]: 0}, EditorConfig)), (name, ""))[1]
+        near = next(iter(configuration.unknown_keys({_snake(name[:SHOWN]): 0}, EditorConfig)), (name, ""))[1]
         said.append(_short(name) + (f" (did you mean {near!r}?)" if near else ""))
     more = f" and {len(names) - NAMED} others" if len(names) > NAMED else ""
     return f"there is no setting {', '.join(said)}{more}"
@@ -98,6 +98,26 @@ def given(name: str, value: object) -> Source:
     """Settings as an editor sends them: as they are, or below the section's name."""
     inner = value.get(SECTION, value) if isinstance(value, Mapping) else {}
     return Source(name, inner if isinstance(inner, Mapping) else {})
+
+
+@dataclass(frozen=True)
+class Own:
+    """What the person's configuration file says; `error` where all of it had to be left out."""
+
+    config: Config
+    problems: tuple[str, ...] = ()  # of its table for editors
+    error: ConfigError | None = None
+
+
+def of_person(path: Path) -> Own:
+    """The person's configuration, without what is wrong in the tables of front ends. Reads the disk."""
+    try:
+        config = configuration.load(path, without=configuration.FRONT_ENDS)
+        data = configuration.read_toml(path) if path.exists() else {}
+    except ConfigError as error:
+        return Own(Config(), error=error)
+    found = merge([given(str(path), data.get(TABLE))])
+    return Own(msgspec.structs.replace(config, editor=found.editor), found.problems)
 
 
 def of_project(folder: Path) -> tuple[Source | None, str]:
@@ -147,6 +167,8 @@ def _snake(key: str) -> str:
 
 
 def told(problems: Sequence[str]) -> Iterator[str]:
-    """The problems, as a person is told of them once."""
-    for problem in problems:
+    """The problems, as a person is told of them once: no more than a few messages."""
+    for problem in problems[:NAMED]:
         yield f"Paceline ignores a setting. {problem}"
+    if len(problems) > NAMED:
+        yield f"Paceline ignores more settings. {'; '.join(problems[NAMED:])}"

@@ -75,7 +75,7 @@ def before(place: Place, settings: EditorConfig, *, asked: bool, deleted: bool) 
     asked: by hand, which outweighs whatever is only a matter of taste. deleted: the last change took a single
     character away.
     """
-    return _of_the_file(place, settings, asked=asked) or (None if asked else _of_the_cursor(place, settings, deleted))
+    return of_the_file(place, settings, asked=asked) or (None if asked else _of_the_cursor(place, settings, deleted))
 
 
 def after(text: str, logprobs: Sequence[float], place: Place, settings: EditorConfig) -> str | None:
@@ -99,7 +99,8 @@ def after(text: str, logprobs: Sequence[float], place: Place, settings: EditorCo
     return "comment" if not settings.comments and _only_comments(text, place) else None
 
 
-def _of_the_file(place: Place, settings: EditorConfig, *, asked: bool) -> str | None:
+def of_the_file(place: Place, settings: EditorConfig, *, asked: bool) -> str | None:
+    """Why to leave a document alone, wherever the cursor stands in it, unless on a secret; as `before` says it."""
     path = place.path or unquote(urlsplit(place.uri).path)
     if not settings.enabled:
         return "off"

@@ -2,11 +2,14 @@
 
 import logging
 import sys
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import TYPE_CHECKING
 
-from paceline.config import Config
+from paceline.client.events import Completion, Event, Message, Options
+from paceline.errors import ConfigError
+from paceline.lsp import options
 from paceline.lsp.editor import Editor
+from paceline.lsp.options import Own
 from paceline.lsp.server import Server
 
 if TYPE_CHECKING:
@@ -14,17 +17,21 @@ if TYPE_CHECKING:
     from paceline.lsp.session import Session
 
 
-def serve_stdio(config: Config, *, explain: bool = False) -> None:
-    """Until the editor goes."""
+def serve_stdio(own: Own, *, explain: bool = False) -> int:
+    """Until the editor goes; the exit status, which says whether it went as the protocol wants."""
     output, sys.stdout = sys.stdout.buffer, sys.stderr  # whatever is printed by mistake must not come between messages
     _keep_quiet()
-    Server(config.editor, _behind(config, explain=explain)).start_io(stdout=output)
+    server = Server(own.config.editor, _behind(own, explain=explain))
+    server.start_io(stdout=output)
+    return server.protocol.left or 0
 
 
-def serve_tcp(config: Config, host: str, port: int, *, explain: bool = False) -> None:
-    """One editor, through a socket; for debugging."""
+def serve_tcp(own: Own, host: str, port: int, *, explain: bool = False) -> None:
+    """One editor, through a socket, until it goes; for debugging. Raises InputError."""
+    from paceline.lsp.tcp import serve
+
     _keep_quiet()
-    Server(config.editor, _behind(config, explain=explain)).start_tcp(host, port)
+    serve(Server(own.config.editor, _behind(own, explain=explain)), host, port)
 
 
 def _keep_quiet() -> None:
@@ -41,11 +48,30 @@ def _keep_quiet() -> None:
         logger.addFilter(without_texts)
 
 
-def _behind(config: Config, *, explain: bool) -> "Callable[[Editor], tuple[Session, Edits]]":
+class Unusable:
+    """Stands for the engine where the configuration names none: whoever asks it learns what is wrong with that."""
+
+    def __init__(self, error: ConfigError) -> None:
+        self.error = error
+
+    async def complete(self, prefix: str, suffix: str, options: Options, notice: Callable[[Event], None]) -> Completion:
+        """Raises ConfigError."""
+        raise self.error
+
+    def chat(self, messages: Sequence[Message], options: Options) -> AsyncGenerator[Event, None]:
+        """Raises ConfigError."""
+        raise self.error
+
+    async def renew(self) -> bool:
+        """There is nothing to end."""
+        return False
+
+
+def _behind(own: Own, *, explain: bool) -> "Callable[[Editor], tuple[Session, Edits]]":
     """What makes the parts. They are imported then: an editor waits for its first answer, and not for them."""
 
     def behind(editor: Editor) -> "tuple[Session, Edits]":
-        from paceline.client.async_client import connect
+        from paceline.client.async_client import AsyncClient, connect
         from paceline.lsp.completing import Engine
         from paceline.lsp.context.gather import Context, redacted
         from paceline.lsp.edits import Edits
@@ -54,8 +80,13 @@ def _behind(config: Config, *, explain: bool) -> "Callable[[Editor], tuple[Sessi
         from paceline.lsp.session import Session
         from paceline.lsp.telling import Telling
 
-        client, context = connect(config, editor.log), Context()
+        config, context = own.config, Context()
         context.configure(config.editor)
+        client: AsyncClient | Unusable
+        try:
+            client = connect(config, editor.log) if own.error is None else Unusable(own.error)
+        except ConfigError as error:
+            client = Unusable(error)
         session = Session(
             config,
             Engine(client),
@@ -66,6 +97,8 @@ def _behind(config: Config, *, explain: bool) -> "Callable[[Editor], tuple[Sessi
             renew=client.renew,
             explain=explain,
         )
+        for sentence in options.told(own.problems):
+            session.telling.once("warning", sentence)
         return session, Edits(client, editor, redacted)
 
     return behind

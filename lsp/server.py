@@ -3,16 +3,20 @@
 Handlers only translate. All of them that wait are coroutines, so the reader goes on while an engine computes.
 """
 
+import asyncio
+import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property, partial  # pygls writes attributes on handlers, which methods do not take
 from json import JSONDecodeError
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, TypeGuard
 
 from lsprotocol import types
 from pygls.exceptions import FeatureRequestError, JsonRpcException
+from pygls.io_ import run_async
 from pygls.lsp.server import LanguageServer
 
 from paceline import __version__
@@ -26,10 +30,13 @@ from paceline.lsp.positions import column
 from paceline.lsp.protocol import DocumentProtocol
 
 if TYPE_CHECKING:
+    from pygls.io_ import AsyncReader
+
     from paceline.lsp.completing import Answer
     from paceline.lsp.edits import Edits
     from paceline.lsp.session import Session, Shown
 
+logger = logging.getLogger(__name__)
 NOTEBOOKS = types.NotebookDocumentSyncOptions(
     notebook_selector=[types.NotebookDocumentFilterWithNotebook(notebook="*")], save=False
 )
@@ -67,6 +74,15 @@ class Server(LanguageServer):
         self.command(RESTART)(partial(self._restart))
         self.command(STATUS)(partial(self._status))
         self.command(EDIT)(partial(self._edit))
+
+    async def speak(self, reader: "AsyncReader", writer: asyncio.StreamWriter) -> None:
+        """With the editor at the other end, until it goes."""
+        self._stop_event = Event()
+        self.protocol.set_writer(writer)
+        try:
+            await run_async(self._stop_event, reader, self.protocol, logger, self.report_server_error)
+        finally:
+            self.shutdown()  # type: ignore[no-untyped-call]
 
     @property
     def documents(self) -> Documents:
@@ -260,8 +276,12 @@ class Server(LanguageServer):
             return
         offset = document.offset(position)  # of a position beyond a line's end, that end
         edit = types.TextEdit(document.range(offset, offset), part(rest))
-        versioned = types.OptionalVersionedTextDocumentIdentifier(document.uri, document.version)
-        changes = types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(versioned, [edit])])
+        workspace = self.client_capabilities.workspace
+        if workspace is not None and workspace.workspace_edit and workspace.workspace_edit.document_changes:
+            versioned = types.OptionalVersionedTextDocumentIdentifier(document.uri, document.version)
+            changes = types.WorkspaceEdit(document_changes=[types.TextDocumentEdit(versioned, [edit])])
+        else:
+            changes = types.WorkspaceEdit(changes={document.uri: [edit]})
         with suppress(JsonRpcException):  # an editor that cannot change documents at a server's request
             await self.editor.apply(types.ApplyWorkspaceEditParams(changes, label="Paceline"))
 
@@ -283,17 +303,21 @@ class Server(LanguageServer):
     async def _actions(self, params: types.CodeActionParams) -> list[types.CodeAction | types.Command]:
         await self.session.ready()
         document = self.documents.document(params.text_document.uri)
-        return [] if document is None or self.session.excluded(document.uri) else self.edits.actions(params)
+        return [] if document is None or self._excluded(document) else self.edits.actions(params)
 
     async def _edit(self, *arguments: object) -> None:
         await self.session.ready()
         uri = next(iter(arguments), None)
         document = self.documents.document(uri) if isinstance(uri, str) else None
-        if document is not None and self.session.excluded(document.uri):
+        if document is not None and self._excluded(document):
             why = "it is secret, or your rules exclude it"
             self.session.telling.once("warning", f"Paceline does not edit this file: {why}")
         else:
             self.edits.begin(arguments)
+
+    def _excluded(self, document: Document) -> bool:
+        """Whether no model may be shown a document."""
+        return self.session.excluded(document.uri, *self.documents.home(document.uri))
 
     # the engine
 

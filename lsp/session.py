@@ -87,9 +87,7 @@ class Session:
             self.telling.once("warning", sentence)
         folders = {root: each.editor for root, each in found.items()}
         if (usual.editor, folders) != (self.settings, self.completer.folders):
-            self.completer.settings, self.completer.folders = usual.editor, folders
-            self.surroundings.configure(usual.editor, folders)
-            self.completer.suggestions.clear()
+            self.completer.configure(usual.editor, folders)
 
     async def read_projects(self, folders: Sequence[Path]) -> None:
         """The files of the workspace's folders, which are these now. Nothing is suggested until they have been read."""
@@ -130,9 +128,12 @@ class Session:
         self.ahead.after(place, answer)
         return found
 
-    def excluded(self, uri: str) -> bool:
-        """Whether no model is shown this document: it is secret, or the person's rules say so."""
-        return self.surroundings.excluded(uri)
+    def excluded(self, uri: str, path: str, root: str) -> bool:
+        """Whether no model is shown this document: it is secret, or the person's rules say so.
+
+        path, root: as in Place.
+        """
+        return self.surroundings.excluded(uri, path, root)
 
     def rest(self, place: Place) -> str:
         """What is known for a place, without computing anything."""
@@ -204,7 +205,7 @@ class Session:
         except PacelineError as error:
             self.telling.fail(error)
             return
-        self.telling.show("info", "Paceline: the daemon did not answer and has been ended; another one starts")
+        self.telling.once("info", "Paceline: the daemon did not answer and has been ended; another one starts")
         self.completer.reset()
         self._waking = None
         self.wake()
@@ -255,7 +256,8 @@ class Session:
         self.figures.shown(shown.number, place.uri, place.language, shown.text, root, at=at, more=more)
 
     def _silent(self, place: Place, reason: str) -> None:
-        self.silences.append(reason)
-        self.figures.silent(place.language, reason)
+        if reason != "superseded":  # whoever asked has asked again, and gets an answer to that
+            self.silences.append(reason)
+            self.figures.silent(place.language, reason)
         if self.explain:
             self.log(f"silent at {place.path or place.uri}: {quiet.REASONS.get(reason, reason)}")

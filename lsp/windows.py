@@ -14,6 +14,7 @@ class Windows:
     ready: Window | None = None  # the large one, read
     warming: Window | None = None  # the next large one, being read
     small: Window | None = None
+    outdated: bool = False  # what the large one shows of other files
 
     def choose(self, place: Place, small: Budget, full: Budget) -> Window:
         """The window for a request that somebody waits for: a large one if it has been read, else a small one."""
@@ -29,6 +30,8 @@ class Windows:
 
     def lacks(self, place: Place) -> bool:
         """Whether another large window should be read."""
+        if self.outdated:
+            return True
         for window in (self.warming, self.ready):
             typed = window.typed(place) if window is not None else None
             if window is not None and typed is not None and not window.far(typed):
@@ -41,13 +44,13 @@ class Windows:
             return None
         chosen = choose(place, full, self.warming or self.ready)
         if self.small is not None and not extra and (chosen.prefix, chosen.suffix) == _texts(self.small):
-            self.ready = replace(self.small, full=True)  # the small one has it all
+            self.ready, self.outdated = replace(self.small, full=True), False  # the small one has it all
             return None
         return replace(chosen, full=True, extra=extra)
 
     def began(self, window: Window) -> None:
         """It is being read."""
-        self.warming = window
+        self.warming, self.outdated = window, False
 
     def ended(self, window: Window, *, read: bool) -> None:
         """It has been read, or that was stopped."""

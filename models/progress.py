@@ -33,3 +33,19 @@ class Silent:
 
     def stop(self) -> None:
         """Nothing."""
+
+
+class Once:
+    """Passes on what another one is told of one of several transfers, but no note that came with an earlier one."""
+
+    def __init__(self, progress: Progress, said: set[str]) -> None:
+        """said: the notes so far; all transfers share it."""
+        self.start, self.advance, self.stop = progress.start, progress.advance, progress.stop
+        self._progress = progress
+        self._said = said
+
+    def note(self, text: str) -> None:
+        """One line, unless it has been said."""
+        if text not in self._said:
+            self._said.add(text)
+            self._progress.note(text)

@@ -259,3 +259,17 @@ def test_a_file_that_cannot_be_read_is_refused_with_the_reason(tmp_path):
         config.load(tmp_path)
     with pytest.raises(ConfigError, match="File name too long"):
         config.load(tmp_path / ("a" * 300))
+
+
+def test_a_table_that_somebody_has_no_use_for_may_be_wrong(tmp_path):
+    path = tmp_path / "config.toml"
+    path.write_text("[editor]\nnone = 1\n[engine]\nthreads = 3\n")
+    assert config.load(path, without=config.FRONT_ENDS).engine.threads == 3
+    with pytest.raises(ConfigError, match=r"editor\.none"):
+        config.load(path)
+
+
+@pytest.mark.parametrize("text", [f"a = {'9' * 5000}", "a = " + "{a=" * 5000, "a = 99999-99-99"])
+def test_what_no_one_can_read_is_an_error_of_the_configuration(read, text):
+    with pytest.raises(ConfigError, match="not valid TOML"):
+        read(text)

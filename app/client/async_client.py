@@ -205,9 +205,9 @@ class AsyncClient:
         return await self._awaited(http.send(request, stream=True))
 
     async def _pieces(self, response: "httpx.Response") -> AsyncGenerator[bytes, None]:
-        async with aclosing(response.aiter_bytes()) as pieces:
-            while (piece := await self._awaited(_next(pieces))) is not None:
-                yield piece
+        pieces = response.aiter_bytes()
+        while (piece := await self._awaited(_next(pieces))) is not None:
+            yield piece
 
     async def _awaited(self, coming: Coroutine[Any, Any, T]) -> T:
         """What comes. A daemon may be silent while it computes; one that is silent to everybody hangs.

@@ -85,7 +85,7 @@ class Remote:
         prefix, suffix = replace_surrogates(prefix), replace_surrogates(suffix)
         model = yield from self._named()
         dialect = yield from self._spoken()
-        budget = budget_of(options, self._config)
+        budget, family = budget_of(options, self._config), fim_text.family_of(model)
         if dialect == "paceline elsewhere":
             prompt = trimming(prefix, suffix, beyond(len(prefix)), beyond(len(suffix)))
             body = infill_body(prompt, prefix, suffix, options, self._config, dialect, model)
@@ -94,8 +94,8 @@ class Remote:
             head, tail = fim_text.cut(prefix, suffix, budget)
             prompt = trimming(prefix, suffix, head, len(suffix) - tail)
             body = infill_body(prompt, prefix, suffix, options, self._config, dialect, model)
-            return Infilling(Call("POST", f"{self._root}/infill", body), prompt, options)
-        family = fim_text.family_of(model)
+            ends = family.special if family is not None else ()
+            return Infilling(Call("POST", f"{self._root}/infill", body), prompt, options, ends)
         if family is None:
             raise ModelError(
                 f"it is not known how {model!r} fills in, and {self.name} has no route for it",

@@ -83,7 +83,7 @@ def described(report: "StatusReport") -> "Iterator[str]":
         context = f", context of {model.n_ctx} tokens" if model.n_ctx else ""
         yield f"model       {model.id or 'being loaded'}{context}"
         if model.completer:
-            yield f"completions {model.completer}: {model.completer_reason}"
+            yield f"completions by the {model.completer_name or model.completer}: {model.completer_reason}"
         yield from (f"note        {note}" for note in model.notes)
     if not report.models:
         yield "model       none in memory; the next request loads it"

@@ -21,17 +21,16 @@ def command(tcp: str, explain: bool) -> None:
     It holds no model: it asks the daemon, and starts that when it is needed. `paceline editor` says how to set up an
     editor.
     """
-    from paceline import config as configuration
     from paceline import paths
+    from paceline.lsp import options
     from paceline.lsp.running import serve_stdio, serve_tcp
 
-    config = configuration.load(paths.config_file())
+    own = options.of_person(paths.config_file())
     if not tcp:
-        serve_stdio(config, explain=explain)
-        return
+        sys.exit(serve_stdio(own, explain=explain))
     host, _, port = tcp.rpartition(":")
     if not (host and port.isascii() and port.isdigit() and int(port) < 2**16):
         raise InputError(f"{tcp!r} is not HOST:PORT", "for example 127.0.0.1:9257")
     click.echo(f"listening on {host}:{port}", err=True)
     sys.stderr.flush()
-    serve_tcp(config, host, int(port), explain=explain)
+    serve_tcp(own, host, int(port), explain=explain)

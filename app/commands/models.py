@@ -68,18 +68,20 @@ def pull(name: str) -> None:
     An interrupted download goes on where it stopped; what is here and verified is used without any network.
     """
     from paceline.models import download, hub
+    from paceline.models.progress import Once
     from paceline.progress import ProgressBar
 
     known, store, config = _world()
     rule = f"models.offline in {paths.config_file()}" if config.models.offline else ""
     rule = rule or ("HF_HUB_OFFLINE" if hub.offline() else "")
+    said = set[str]()
     for file in _named(name, known):
         if rule and not file.path and not _here(store, file):
             raise ModelError(
                 f"{file.id} is not here, and {rule} forbids downloads",
                 f"lift that, or put the file at {store.path(file)}",
             )
-        path = download.fetch(file, store, offline=config.models.offline, progress=ProgressBar(file.id))
+        path = download.fetch(file, store, offline=config.models.offline, progress=Once(ProgressBar(file.id), said))
         _print_path(path)
 
 

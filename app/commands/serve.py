@@ -25,5 +25,5 @@ def command(http: str) -> None:
     from paceline.daemon.loading import load
     from paceline.daemon.server import serve
 
-    config = configuration.load(paths.config_file())
+    config = configuration.load(paths.config_file(), without=configuration.FRONT_ENDS)
     serve(config, partial(load, config), Apps(), http=http)

@@ -38,7 +38,7 @@ def command(days: int, as_object: bool, reset: bool) -> None:
     if as_object:
         out(json.dumps({"since": since.isoformat(), "days": days, "file": str(store.path), **found.as_object()}))
         return
-    _print(found, f"since {since.isoformat()}, in {store.path}")
+    _print(found, f"since {found.first or since.isoformat()}, in {store.path}")
 
 
 def _print(found: "Summary", where: str) -> None:

@@ -10,6 +10,7 @@ from paceline.lsp.figures_store import Key
 from paceline.lsp.retention import AFTER
 
 SOURCES = ("cache", "prefetch", "flight", "engine")
+SAID = {"cache": "from memory", "prefetch": "computed ahead", "flight": "on its way", "engine": "by the engine"}
 HEADERS = (
     *("language", "shown", "accepted", "rejected", "whole", "line", "word", "characters", "kept 30 s", "kept 5 min"),
 )
@@ -20,6 +21,7 @@ class Summary:
     """Counts by language; those of all languages under ""."""
 
     languages: dict[str, Counter[str]] = field(default_factory=dict)
+    first: str = ""  # the first day with figures, as in ISO 8601
 
     @property
     def all(self) -> Counter[str]:
@@ -32,6 +34,11 @@ class Summary:
             {what.removeprefix(f"{prefix} "): n for what, n in self.all.items() if what.startswith(f"{prefix} ")}
         )
 
+    @property
+    def silences(self) -> Counter[str]:
+        """Requests without a suggestion, by reason. One that a newer one took the place of was no silence."""
+        return Counter({reason: n for reason, n in self.below("silent").items() if reason != "superseded"})
+
     def as_object(self) -> dict[str, Any]:
         """For programs. Shares are of one; null where nothing was counted."""
         latency, sources = self.below("latency"), self.below("from")
@@ -41,13 +48,14 @@ class Summary:
             "answers": {name: sources[name] for name in SOURCES},
             "latency_ms": {"median": quantile(latency, 0.5), "p90": quantile(latency, 0.9)},
             "prefetch": {"computed": self.all["prefetched"], "used": sources["prefetch"]},
-            "silent": dict(self.below("silent").most_common()),
+            "silent": dict(self.silences.most_common()),
         }
 
 
 def summary(counts: Mapping[Key, int]) -> Summary:
     """Add up the days."""
     found = Summary()
+    found.first = min((day for day, _, _ in counts), default="")
     for (_, language, what), number in counts.items():
         found.languages.setdefault(language, Counter())[what] += number
     return found
@@ -62,16 +70,16 @@ def table(found: Summary) -> list[list[str]]:
 
 def lines(found: Summary) -> Iterator[str]:
     """What is not by language."""
-    sources, silent = found.below("from"), found.below("silent")
+    sources, silent = found.below("from"), found.silences
     answers = sum(sources.values())
     if answers:
-        shares = ", ".join(f"{name} {_percent(sources[name], answers)}" for name in SOURCES if sources[name])
-        yield f"answers     {answers:,}: {shares}"
+        shares = ", ".join(f"{SAID[name]} {_percent(sources[name], answers)}" for name in SOURCES if sources[name])
+        yield f"requests    {answers:,} got a suggestion, or what is left of one while it is typed: {shares}"
         latency = found.below("latency")
         middle, high = quantile(latency, 0.5), quantile(latency, 0.9)
         yield f"time        half of them within about {_ms(middle)}, nine of ten within about {_ms(high)}"
     if computed := found.all["prefetched"]:
-        yield f"ahead       {computed:,} computed, {sources['prefetch']:,} used"
+        yield f"ahead       {computed:,} computed before anybody asked, {sources['prefetch']:,} of them asked for then"
     if total := sum(silent.values()):
         reasons = ", ".join(f"{_sentence(name)} {_percent(n, total)}" for name, n in silent.most_common(5))
         yield f"silent      {total:,} times: {reasons}"
@@ -92,7 +100,9 @@ def _facts(counts: Counter[str]) -> dict[str, Any]:
 
 
 def _percent(part: int, whole: int) -> str:
-    return f"{100 * part / whole:.0f} %" if whole else "-"
+    if not whole:
+        return "-"
+    return "< 1 %" if 0 < part < whole / 200 else f"{100 * part / whole:.0f} %"
 
 
 def _ms(value: float | None) -> str:

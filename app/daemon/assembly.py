@@ -13,7 +13,7 @@ from paceline import paths
 from paceline.config import Config
 from paceline.daemon.learned import Learned
 from paceline.daemon.measurements import Measurements
-from paceline.daemon.routing import Route, route
+from paceline.daemon.routing import Route, called, route
 from paceline.daemon.selection import store_of
 from paceline.engine import llama
 from paceline.engine.acceptance import AcceptanceTable
@@ -87,7 +87,9 @@ def load_shared(installed: Installed, say: Say, config: Config) -> "Shared":
     curve = target.controller.draft_costs
     # One with other tokens does not complete: whoever reads the answer's tokens takes them for the target's.
     infills = model is not None and not loaded.universal and llama.can_infill(model.path)
-    way = route(config.complete, target.controller.costs, curve, infills=infills)
+    names = called(installed.target.stem, installed.draft.stem if installed.draft else "")
+    doubt = known_costs(installed).doubt
+    way = route(config.complete, target.controller.costs, curve, infills=infills, names=names, doubt=doubt)
     return Shared(target, way, lambda: _draft_engine(loaded, limits), loaded.fault, _learning(target, installed))
 
 

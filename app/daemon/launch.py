@@ -59,7 +59,7 @@ def ensure(config: Config, say: Say = lambda _: None, *, serve: Sequence[str] = 
 
 def _digest_of_file(otherwise: str) -> str:
     try:
-        return config_digest(configuration.load(paths.config_file()))
+        return config_digest(configuration.load(paths.config_file(), without=configuration.FRONT_ENDS))
     except ConfigError:  # the daemon has read it when it was whole
         return otherwise
 

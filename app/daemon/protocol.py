@@ -58,6 +58,7 @@ class ModelReport(msgspec.Struct, frozen=True):
     notes: tuple[str, ...] = ()  # what was left out or made smaller when it was loaded, and why
     completer: str = ""  # which model of the pair serves completions: "target" | "draft"
     completer_reason: str = ""
+    completer_name: str = ""  # what that model is called
 
 
 class MemoryReport(msgspec.Struct, frozen=True):

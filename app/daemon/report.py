@@ -17,7 +17,7 @@ def models(host: Host) -> tuple[ModelReport, ...]:
         return (ModelReport("", "loading"),) if host.loading else ()
     route = service.route
     loaded = ModelReport(
-        service.model, "loaded", service.n_ctx, service.loaded_at, service.notes, route.model, route.reason
+        service.model, "loaded", service.n_ctx, service.loaded_at, service.notes, route.model, route.reason, route.name
     )
     return (loaded,)
 

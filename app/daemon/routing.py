@@ -1,5 +1,6 @@
 """Which model of a pair serves keystroke completions: the target, or the draft alone where the target is too slow."""
 
+import re
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,9 +21,11 @@ class Route:
 
     model: Literal["target", "draft"]
     reason: str
+    name: str = ""  # what the model is called
 
 
-TARGET = Route("target", "nothing else was asked for")
+TARGET = Route("target", "nothing else was asked for", "target model")
+_SIZE = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)b(?![a-z\d])", re.IGNORECASE)  # billions of weights, in a model's name
 
 
 def line_ms(costs: Costs) -> float:
@@ -30,27 +33,52 @@ def line_ms(costs: Costs) -> float:
     return costs.at(TYPED) + (LINE - 1) * costs.at(1)
 
 
-def route(config: CompleteConfig, target: Costs, draft: Costs | None, *, infills: bool) -> Route:
+def called(target: str, draft: str = "") -> tuple[str, str]:
+    """What the models of a pair are called, given their full names: by their sizes where those tell them apart."""
+    sizes = [found[1] + "B" if (found := _SIZE.search(name)) else "" for name in (target, draft)]
+    if sizes[0] and sizes[0] != sizes[1] and (sizes[1] or not draft):
+        return sizes[0], sizes[1]
+    return "target model", "draft model"
+
+
+def route(
+    config: CompleteConfig,
+    target: Costs,
+    draft: Costs | None,
+    *,
+    infills: bool,
+    names: tuple[str, str] = ("target model", "draft model"),
+    doubt: str = "",
+) -> Route:
     """The decision. infills: whether the draft's vocabulary can infill at all; `draft` None: there is no draft model.
+
+    names: of both, for people. doubt: why the costs may be wrong, or "".
 
     The target passes about 91 % of single-line holes where the draft passes 60 % (1.5B and 0.5B on HumanEval), so the
     draft takes over only where the target misses the budget and the draft comes much nearer to it.
     """
+    large, small = names
     if config.model == "target":
-        return Route("target", "the configuration says so")
+        return Route("target", "the configuration says so", large)
     if draft is None:
-        return Route("target", "there is no draft model")
+        return Route("target", "there is no draft model", large)
     if not infills:
-        return Route("target", "the draft model cannot infill")
+        return Route("target", "the draft model cannot infill", large)
     if config.model == "draft":
-        return Route("draft", "the configuration says so")
+        return Route("draft", "the configuration says so", small)
     slow, quick, budget = line_ms(target), line_ms(draft), config.latency_ms
-    figures = f"a line takes about {slow:.0f} ms with the target and {quick:.0f} ms with the draft"
+    but = f" (measured, but {doubt}: `paceline setup --measure-only`)" if doubt else ""
     if slow <= budget:
-        return Route("target", f"{figures}; {budget:.0f} ms are allowed")
+        return Route("target", f"a line takes about {_s(slow)}, and {_s(budget)} are wanted at most{but}", large)
     if quick > GAIN * slow:
-        return Route("target", f"{figures}: the draft is hardly quicker, though {budget:.0f} ms are allowed")
-    return Route("draft", f"{figures}; {budget:.0f} ms are allowed")
+        kept = f"a line takes about {_s(slow)}, more than the {_s(budget)} wanted"
+        return Route("target", f"{kept}; the {small} ({_s(quick)}) is hardly quicker{but}", large)
+    why = f"the {large} ({_s(slow)}) would take more than the {_s(budget)} wanted"
+    return Route("draft", f"a line takes about {_s(quick)}; {why}{but}", small)
+
+
+def _s(milliseconds: float) -> str:
+    return f"{milliseconds / 1000:.1f} s"
 
 
 class Completer:

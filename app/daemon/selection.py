@@ -9,7 +9,7 @@ from paceline.config import Config
 from paceline.errors import ConfigError
 from paceline.models import catalogue, download
 from paceline.models.catalogue import Catalogue, ModelFile
-from paceline.models.progress import Progress
+from paceline.models.progress import Once, Progress
 from paceline.models.store import Store
 
 MakeProgress = Callable[[str], Progress]
@@ -57,8 +57,8 @@ def pair_files(config: Config, known: Catalogue | None = None) -> PairFiles | No
 
 def fetch(files: PairFiles, config: Config, progress: MakeProgress, *, offline: bool = False) -> list[Path]:
     """The files' paths, downloaded where they are missing. Raises NetworkError, ModelError, ResourceError."""
-    store = store_of(config)
+    store, said = store_of(config), set[str]()
     return [
-        download.fetch(file, store, offline=offline or config.models.offline, progress=progress(file.id))
+        download.fetch(file, store, offline=offline or config.models.offline, progress=Once(progress(file.id), said))
         for file in files.files
     ]

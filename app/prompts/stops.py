@@ -147,6 +147,8 @@ def _dedented(lines: list[str], place: Around) -> int | None:
     first = next((at for at, line in enumerate(whole) if line.strip()), None)
     if first is None:
         return 0 if len(lines) > MAX_BLANK_LINES or len(lines[0]) > MAX_BLANKS else None
+    if first >= MAX_BLANK_LINES:  # it was over before there was any text
+        return 0
     base = columns(place.typed) if place.blank and place.typed else columns(whole[first])
     depth = opened("\n".join(lines[: first + 1]))  # of brackets that the answer has opened
     single = not place.blank or goes_on(place, base)

@@ -55,9 +55,10 @@ def kept(prompt: FimPrompt, text: str, final: str) -> tuple[int, int]:
     """Which characters of a generated text are in what came of it, as two offsets."""
     text, final = normalise(text), normalise(final)
     for part in (final, final.split("\n")[0]):
-        at = text.find(part, len(prompt.forced_text)) if part else -1
-        if at >= 0:
-            return at, min(len(text), at + len(final))
+        lines = map(re.escape, part.split("\n"))
+        found = re.compile(r"[ \t]*\n".join(lines)).search(text, len(prompt.forced_text)) if part else None
+        if found is not None:
+            return found.start(), min(len(text), found.start() + max(len(found[0]), len(final)))
     return 0, 0
 
 
@@ -66,10 +67,10 @@ def _trimmed(place: Around, text: str) -> str:
     trimmed = None
     while trimmed != text:
         trimmed = text
-        text = _in_style(place, _from_first_column(place, text))
+        text = _in_style(place, _from_first_column(place, _without_blanks(place, text)))
         text = _without_repeated_lines(place, text.rstrip() if at_line_end else text)
         text = _within_brackets(place, text)
-        text = _without_excess(place, text) if at_line_end else _without_overlap(place, text)
+        text = _without_excess(place, text) if at_line_end else _without_end(place, _without_overlap(place, text))
     return text
 
 
@@ -84,6 +85,22 @@ def _one_line(text: str, typed: str) -> str:
         return lines[0]
     found = next((line for line in lines[1:] if line.strip()), "")
     return found[len(typed) :] if found.startswith(typed) else ""
+
+
+def _without_blanks(place: Around, text: str) -> str:
+    """The text without blanks on lines that hold nothing else, and without empty lines in front, where the cursor is on
+    an indented line: that line would keep its blanks. It begins with its first line that has text, as that goes in
+    after what is typed; one that is indented less cannot be had so.
+    """
+    first, *later = text.split("\n")
+    if not later:
+        return text
+    *inner, last = later
+    lines = ["" if not first.strip() else first, *("" if not line.strip() else line for line in inner), last]
+    at = next((at for at, line in enumerate(lines) if line.strip()), 0)
+    if at and place.typed and place.blank and lines[at].startswith(place.typed):
+        lines[: at + 1] = [lines[at][len(place.typed) :]]
+    return "\n".join(lines)
 
 
 def _from_first_column(place: Around, text: str) -> str:
@@ -176,6 +193,17 @@ def _without_overlap(place: Around, text: str) -> str:
             if length == len(rest) or not inside_word:
                 return shorter
     return text
+
+
+def _without_end(place: Around, text: str) -> str:
+    """The text without the end of a statement, where that has begun before the cursor and goes on after it."""
+    comment = place.rest.lstrip().startswith(("//", "/*", "#", "--"))
+    if comment or not text.rstrip().endswith(";") or not any(map(is_word, place.rest)):
+        return text
+    begun = place.typed.rstrip()
+    if not begun or begun[-1] in ";{}" or opened(begun) > 0:  # another statement, or the head of a loop
+        return text
+    return text.rstrip().rstrip(";")
 
 
 def _without_excess(place: Around, text: str) -> str:

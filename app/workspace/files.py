@@ -48,6 +48,16 @@ def within(root: str, path: str) -> Path | None:
     return found if found.is_relative_to(top) else None
 
 
+def real(root: str, path: str) -> str:
+    """Where links lead from a path below the root: relative to the root, with "/"; absolute where that is outside."""
+    try:
+        top = Path(root).resolve()
+        found = (top / path).resolve()
+    except (OSError, RuntimeError, ValueError):
+        return path
+    return (found.relative_to(top) if found.is_relative_to(top) else found).as_posix()
+
+
 def stamp(path: Path) -> Stamp | None:
     """The state of a regular file that is not too large; None for everything else."""
     try:

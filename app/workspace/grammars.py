@@ -1,5 +1,7 @@
 """Outlines of the languages that tree-sitter reads. A grammar is loaded when a file needs it."""
 
+import re
+import time
 from collections.abc import Iterator
 from functools import lru_cache
 from importlib import import_module
@@ -8,7 +10,7 @@ from typing import TYPE_CHECKING
 from paceline.workspace.outline import Definition, Outline, one_line
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Parser
+    from tree_sitter import Node, Parser, Tree
 
 # languageId: the grammar's module, and the function there that gives it
 GRAMMARS = {
@@ -23,6 +25,10 @@ GRAMMARS = {
     "cpp": ("tree_sitter_cpp", "language"),
 }
 WHOLE = 600  # characters of a type whose text is its own signature
+SECONDS = 0.3  # that one file may take to be parsed
+PIECE = 4096  # bytes that are given to a parser at once
+NESTED = 60  # levels of brackets
+_BRACKET = re.compile(r"[<>(){}\[\];]")
 DEEPEST = 4  # levels of definitions within what only groups them
 _HEADS = {  # what is shown up to its body
     *("function_declaration", "generator_function_declaration", "function_signature", "method_definition"),
@@ -75,9 +81,48 @@ def parsed(language: str, text: str) -> Outline | None:
     parser = _parser(language)
     if parser is None:
         return None
-    source = text.encode("utf-8", errors="replace")
-    family = language.removesuffix("react")
-    return tuple(_definitions(parser.parse(source).root_node, source, family))
+    if _is_deep(text):
+        return None
+    source, late = text.encode("utf-8", errors="replace"), time.monotonic() + SECONDS
+    tree = _tree(parser, source, late)
+    if tree is None:
+        return None
+    return tuple(_definitions(tree.root_node, source, language.removesuffix("react"), late))
+
+
+def _tree(parser: "Parser", source: bytes, late: float) -> "Tree | None":
+    """What the parser makes of it; None where that takes too long. Nothing else in Python runs meanwhile."""
+
+    def stop(offset: int, failed: bool) -> bool:
+        return time.monotonic() > late
+
+    try:  # it asks only where it is given the text piece by piece
+        return parser.parse(lambda at, _: source[at : at + PIECE], progress_callback=stop)
+    except ValueError:
+        parser.reset()
+        return None
+
+
+def _is_deep(text: str) -> bool:
+    """Whether brackets are nested so deep that no person wrote them. Grammars that guess at what "<" means take more
+    memory and time with every level.
+    """
+    depth = angles = 0
+    for found in _BRACKET.finditer(text):
+        mark = found[0]
+        if mark == "<":
+            angles += 1
+        elif mark == ">":
+            angles = max(0, angles - 1)
+        elif mark in ";{}":
+            angles = 0
+        if mark in "([{":
+            depth += 1
+        elif mark in ")]}":
+            depth = max(0, depth - 1)
+        if max(depth, angles) > NESTED:
+            return True
+    return False
 
 
 @lru_cache(maxsize=8)
@@ -93,10 +138,12 @@ def _parser(language: str) -> "Parser | None":
         return None
 
 
-def _definitions(node: "Node", source: bytes, family: str, depth: int = 0) -> Iterator[Definition]:
+def _definitions(node: "Node", source: bytes, family: str, late: float, depth: int = 0) -> Iterator[Definition]:
     for child in node.named_children:
+        if time.monotonic() > late:
+            return
         if child.type in _GROUPS and depth < DEEPEST:
-            yield from _definitions(child, source, family, depth + 1)
+            yield from _definitions(child, source, family, late, depth + 1)
         else:
             yield from _defined(child, source, family)
 

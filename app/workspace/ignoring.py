@@ -1,19 +1,14 @@
 """Which files are kept from the model: by .gitignore and .git/info/exclude, by .pacelineignore, by settings."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from paceline.workspace import files
 from paceline.workspace.kinds import is_secret_file
+from paceline.workspace.patterns import Patterns, compiled
 
-if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
-
-_ALL_BELOW = re.compile(r"/\*\*(/?)[ \t]*$")  # means what is in a folder; pathspec takes it for the folder as well
 UP = 24  # folders above a workspace in which its repository is looked for
 
 
@@ -23,12 +18,27 @@ class Rules:
 
     root: str
     extra: tuple[str, ...] = ()
-    _specs: "dict[Path, tuple[files.Stamp | None, GitIgnoreSpec | None]]" = field(default_factory=dict)
+    _specs: dict[Path, tuple[files.Stamp | None, Patterns | None]] = field(default_factory=dict)
 
     def ignored(self, path: str) -> bool:
-        """Whether a file is kept from models that complete in other files. path: within the root, with "/"."""
-        if self.excluded(path):
-            return True
+        """Whether a file is kept from models that complete in other files. path: within the root, with "/".
+
+        What a link leads to is asked about as well, here and in `excluded`.
+        """
+        return any(self._excluded(each) or self._by_git(each) for each in self._names(path))
+
+    def excluded(self, path: str) -> bool:
+        """Whether it gets no completions either: it is secret, or a person said so to us."""
+        return any(map(self._excluded, self._names(path)))
+
+    def _names(self, path: str) -> tuple[str, ...]:
+        """What a file is called: as it is asked for, and where links lead, which may be an absolute path."""
+        real = files.real(self.root, path)
+        return (path,) if real == path else (path, real)
+
+    def _by_git(self, path: str) -> bool:
+        if path.startswith("/"):  # outside
+            return False
         top = repository(self.root) or Path(self.root)
         try:
             inside = Path(self.root).relative_to(top).as_posix()
@@ -37,16 +47,15 @@ class Rules:
         whole = path if inside == "." else f"{inside}/{path}"
         return self._matches(top, whole, (".git/info/exclude", ".gitignore"))
 
-    def excluded(self, path: str) -> bool:
-        """Whether it gets no completions either: it is secret, or a person said so to us."""
-        if is_secret_file(path) or matches(self.extra, path):
+    def _excluded(self, path: str) -> bool:
+        if is_secret_file(path) or matches(self.extra, path.lstrip("/")):
             return True
-        return self._matches(Path(self.root), path, (".pacelineignore",))
+        return not path.startswith("/") and self._matches(Path(self.root), path, (".pacelineignore",))
 
     def _matches(self, top: Path, path: str, names: Sequence[str]) -> bool:
         """Whether the file or a folder that it lies in is matched; the nearest file of rules decides."""
         parts = path.split("/")
-        specs: list[tuple[int, GitIgnoreSpec]] = []
+        specs: list[tuple[int, Patterns]] = []
         for depth in range(len(parts)):
             folder = top.joinpath(*parts[:depth])
             for name in names:
@@ -56,25 +65,25 @@ class Rules:
                         specs.append((depth, spec))
             end = "/" if depth + 1 < len(parts) else ""
             for base, spec in reversed(specs):
-                verdict = spec.check_file("/".join(parts[base : depth + 1]) + end).include
+                verdict = spec.says("/".join(parts[base : depth + 1]) + end)
                 if verdict:
                     return True
                 if verdict is not None:
                     break
         return False
 
-    def _spec(self, path: Path) -> "GitIgnoreSpec | None":
+    def _spec(self, path: Path) -> Patterns | None:
         stamp = files.stamp(path)
         known = self._specs.get(path)
         if known is None or known[0] != stamp:
             text = files.read(path) if stamp is not None else None
-            known = self._specs[path] = stamp, _compiled(tuple(text.splitlines())) if text else None
+            known = self._specs[path] = stamp, compiled(text.split("\n")) if text else None
         return known[1]
 
 
 def matches(patterns: tuple[str, ...], path: str) -> bool:
     """Whether patterns as in .gitignore match the path, or a folder in it."""
-    return bool(patterns) and bool(path) and _compiled(patterns).match_file(path)
+    return bool(patterns) and bool(path) and _compiled(patterns).hide(path)
 
 
 @lru_cache(maxsize=256)
@@ -88,22 +97,5 @@ def repository(root: str) -> Path | None:
 
 
 @lru_cache(maxsize=64)
-def _compiled(lines: tuple[str, ...]) -> "GitIgnoreSpec":
-    """The lines as rules; those that are no patterns are left out, as Git does."""
-    from pathspec import GitIgnoreSpec
-
-    lines = tuple(_ALL_BELOW.sub(r"/**/*\1", line) for line in lines)
-    try:
-        return GitIgnoreSpec.from_lines(lines)
-    except (ValueError, re.error):
-        return GitIgnoreSpec.from_lines(line for line in lines if _valid(line))
-
-
-def _valid(line: str) -> bool:
-    from pathspec import GitIgnoreSpec
-
-    try:
-        GitIgnoreSpec.from_lines([line])
-    except (ValueError, re.error):  # "[z-a]", too
-        return False
-    return True
+def _compiled(lines: tuple[str, ...]) -> Patterns:
+    return compiled(lines)

@@ -14,10 +14,14 @@ _SECRET_NAMES = re.compile(
     |.*\.(auto\.)?tfvars\.json|id_[^.]*|id_(rsa|dsa|ecdsa|ed25519)(?!.*\.pub$).*
     |(.*[-_.])?(credentials?|secrets?)([-_.].*)?\.(json|ya?ml|toml|ini|cfg|conf|config|xml|txt|csv|properties|db|sqlite|enc|plist)
     |credentials?|secrets?|client_secrets?.*\.json|service[-_]?account.*\.json|local\.settings\.json
+    |(.*\.)?env\.(prod(uction)?|dev(elopment)?|local|stag(e|ing)|test(ing)?|live|secrets?)
+    |pip\.(conf|ini)|auth\.json|kubeconfig(\.ya?ml)?|\.terraformrc|\.databrickscfg
+    |\.renviron|vault\.ya?ml|.*firebase-adminsdk.*\.json
     |.*_history|tokens?(\.(json|txt|ya?ml))?|.*(api[-_]?keys?|passwords?|passphrases?)(\.(json|txt|ya?ml|toml|ini|csv))?
     """,
     re.VERBOSE,
 )
+_SECRET_PATHS = {(".git", "config"), ("gh", "hosts.yml"), (".config", "hub"), (".composer", "config.json")}
 _SECRET_FOLDERS = {".ssh", ".gnupg", ".aws", ".azure", ".gcloud", ".password-store", ".kube", ".docker"}
 _GENERATED_NAMES = re.compile(
     r"""
@@ -45,6 +49,8 @@ def is_secret_file(path: str) -> bool:
     if _SCHEME.match(path):
         path = unquote(re.split("[?#]", path, maxsplit=1)[0])
     *folders, name = path.replace("\\", "/").rstrip("/").casefold().split("/")
+    if (*folders[-1:], name) in _SECRET_PATHS:
+        return True
     return _SECRET_NAMES.fullmatch(name) is not None or not _SECRET_FOLDERS.isdisjoint(folders)
 
 

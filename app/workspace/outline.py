@@ -4,7 +4,7 @@ import ast
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 LONGEST = 240  # characters of one signature
 _BLANKS = re.compile(r"\s+")
@@ -46,34 +46,51 @@ def outline(language: str, text: str) -> Outline | None:
 
 
 def rendered(outline: Outline, used: Set[str], characters: int) -> tuple[str, frozenset[str]]:
-    """The outline as text of at most this many characters, and the names in it. What is used goes first in, but all
-    of it stands in the file's order, so that the text depends on as little as possible.
+    """The outline as text of at most this many characters, and the names in it. What is used goes first in, with all
+    its members, before what is not; but all of it stands in the file's order, so that the text depends on as little as
+    possible.
     """
-    size = 0
-    chosen: set[int] = set()
-    kept: set[int] = set()  # of members
-    for wanted in (True, False):
-        if not wanted and any(each.name in used and id(each) not in chosen for each in outline):
-            break  # there is no room for what is of use
-        for definition in outline:
-            if not wanted and (definition.minor or definition.name.startswith("_")):
-                continue
-            if (definition.name in used) == wanted and size + _cost(definition) <= characters:
-                size += _cost(definition)
-                chosen.add(id(definition))
-        for definition in outline:
-            if id(definition) not in chosen:
-                continue
-            for member in definition.members:
-                private = member.name.startswith("_") and member.name not in {"__init__", "__call__"}
-                fits = size + _cost(member) + len(_BELOW) <= characters
-                if (member.name in used) == wanted and not (private and not wanted) and id(member) not in kept and fits:
-                    size += _cost(member) + len(_BELOW)
-                    kept.add(id(member))
-    parts = [_shown(each, [one for one in each.members if id(one) in kept]) for each in outline if id(each) in chosen]
-    names = {each.name for each in outline if id(each) in chosen}
-    names.update(one.name for each in outline for one in each.members if id(one) in kept)
+    room = _Room(characters)
+    wanted = [each for each in outline if each.name in used]
+    taken = [each for each in wanted if room.take(each)]
+    room.take_members(taken, lambda member: member.name in used)
+    if len(taken) == len(wanted) and room.take_members(taken, lambda member: not _is_private(member)):
+        others = [each for each in outline if each.name not in used and not each.minor and each.name[:1] != "_"]
+        taken = [each for each in others if room.take(each)]
+        room.take_members(taken, lambda member: member.name in used)
+        room.take_members(taken, lambda member: not _is_private(member))
+    shown = [each for each in outline if id(each) in room.taken]
+    parts = [_shown(each, [one for one in each.members if id(one) in room.taken]) for each in shown]
+    names = {each.name for each in shown}
+    names.update(one.name for each in shown for one in each.members if id(one) in room.taken)
     return "\n".join(parts), frozenset(names)
+
+
+@dataclass
+class _Room:
+    """How many characters are left, and what has been taken, by identity."""
+
+    left: int
+    taken: set[int] = field(default_factory=set)
+
+    def take(self, definition: Definition, indent: int = 0) -> bool:
+        """Whether there was room for it."""
+        cost = _cost(definition) + indent
+        if cost > self.left:
+            return False
+        self.left -= cost
+        self.taken.add(id(definition))
+        return True
+
+    def take_members(self, definitions: Iterable[Definition], wanted: Callable[[Definition], bool]) -> bool:
+        """Those members that are wanted, as far as there is room; whether there was room for all."""
+        members = [each for definition in definitions for each in definition.members if wanted(each)]
+        fit = [id(each) in self.taken or self.take(each, len(_BELOW)) for each in members]
+        return all(fit)
+
+
+def _is_private(member: Definition) -> bool:
+    return member.name.startswith("_") and member.name not in {"__init__", "__call__"}
 
 
 def _cost(definition: Definition) -> int:

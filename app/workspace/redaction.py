@@ -41,6 +41,7 @@ _KEYS: dict[str, tuple[str, bool]] = {
     **dict.fromkeys(("shpat_", "shpca_", "shppa_", "shpss_"), (r"[0-9a-fA-F]{32}", False)),
     "hvs.": (r"[\w-]{20,255}", True),
     "dapi": (r"[0-9a-f]{32}\b", False),
+    "SK": (r"[0-9a-f]{32}\b", False),  # Twilio
     "AGE-SECRET-KEY-1": (r"[0-9A-Z]{40,80}", False),
     "eyJ": (r"[\w-]{8,1024}\.[\w-]{8,2048}(?:\.[\w-]{0,1000})?", False),  # a signed token (JWT)
     "AccountKey=": (r"[0-9A-Za-z+/]{40,128}={0,2}", False),
@@ -63,12 +64,24 @@ _WORDS = (
     *("password", "passwd", "passphrase", "pwd", "secret", "token", "api_key", "apikey", "api-key", "access_key"),
     *("accesskey", "access-key", "auth_key", "authkey", "private_key", "privatekey", "credential", "signing_key"),
     *("encryption_key", "encryptionkey", "client_key", "account_key", "accountkey", "license_key", "master_key"),
+    *("_pass", "-pass", "dbpass", '"auth"', "'auth'"),
 )
-_PASSWORDS = ("password", "passwd", "passphrase", "pwd")  # these are chosen by people: they need not look random
+_SHORT = ("_pass", "-pass", "dbpass")  # these end a name
+_PASSWORDS = ("password", "passwd", "passphrase", "pwd", *_SHORT)  # people choose these: they need not look random
 _GIVEN = r"""[\w-]{0,24}["'\]]{0,2}[ \t]{0,8}(?::[ \t]{0,2}[\w.\[\]| ]{1,32}=|:=|=>|==?|!=|:)[ \t]{0,8}"""
-_QUOTED = re.compile(_GIVEN + r"""[a-zA-Z]{0,2}(["'`])([^\s"'`]{6,512})\1""")
+_NEXT_LINE = r"(?:\\?\r?\n[ \t]{0,40})?"
+_QUOTED = re.compile(_GIVEN + _NEXT_LINE + r"""(?:\[\]byte\(|[a-zA-Z]{0,2})(["'`])([^\s"'`]{6,512})\1""")
 _BARE = re.compile(_GIVEN + r"""([^\s"'`(){}\[\]<>$,;:]{8,512})[ \t]{0,8}(?:$|[\r\n#;,&])""", re.MULTILINE)
 _CALLED = re.compile(r"""[\w-]{0,24}["']?[ \t]{0,4},[ \t]{0,4}(["'`])([^\s"'`]{12,512})\1""")  # setenv("TOKEN", "…")
+_SHELL = re.compile(r"""[A-Z0-9_]{0,16}=([^\s"'`$(){}\[\]<>,;]{6,512})[ \t]{0,8}\r?$""", re.MULTILINE)  # TOKEN=…
+_SHELL_NAME = re.compile(r"[ \t]{0,16}(?:(?:export|set|env|-e)[ \t]{1,4})?[A-Z0-9_]{0,48}", re.IGNORECASE)
+_HEX = re.compile(r"(?:0x)?[0-9a-fA-F]{32,128}")
+_COMMANDS = {  # a program's name: how it is given a password
+    "mysql": re.compile(r"[^\r\n|;]{0,200}?[ \t]-p([^\s\"'$]{6,128})"),
+    "sshpass": re.compile(r"[ \t]{1,8}-p[ \t]{0,2}([^\s\"'$]{6,128})"),
+    "curl": re.compile(r"[^\r\n|;]{0,200}?[ \t](?:-u|--user)[ \t=]{0,2}[\"']?[^\s:\"'$]{1,64}:([^\s\"'$]{4,200})"),
+}
+_TELEGRAM = re.compile(r":AA[\w-]{33}\b")
 _PLACEHOLDER = re.compile(
     r"pass|pwd|secret|token|example|changeme|dummy|fake|sample|placeholder|redacted|your|key"
     r"|xxx|\*\*\*|\.\.\.|[<>{}%$()\[\]\s\\]",
@@ -142,11 +155,17 @@ def _places(text: str, word: str) -> Iterator[int]:
 def _spans(text: str) -> Iterator[Span]:
     """Where secrets stand; they may overlap."""
     yield from _keys(text)
+    yield from _bots(text)
     yield from _blocks(text)
     for at in _places(text, "://"):
         found = _URL.match(text, at)
         if found and not _PLACE.fullmatch(found[1]):
             yield found.span(1)
+    for name, pattern in _COMMANDS.items():
+        for at in _places(text, name):
+            found = pattern.match(text, at + len(name))
+            if found and not _PLACE.fullmatch(found[1]) and _mixed(found[1]):
+                yield found.span(1)
     yield from _named(text)
 
 
@@ -158,6 +177,14 @@ def _keys(text: str) -> Iterator[Span]:
             found = pattern.match(text, at + len(begin))
             if found and (not random or looks_random(found[0])):
                 yield at, found.end()
+
+
+def _bots(text: str) -> Iterator[Span]:
+    """Keys that begin with a number of their own: Telegram's."""
+    for at in _places(text, ":AA"):
+        digits = re.search(r"(?<![\w-])\d{8,10}$", text[max(0, at - 11) : at])
+        if digits and (found := _TELEGRAM.match(text, at)):
+            yield at - len(digits[0]), found.end()
 
 
 def _blocks(text: str) -> Iterator[Span]:
@@ -203,20 +230,46 @@ def _named(text: str) -> Iterator[Span]:
             yield found.span(1)
     for word in _WORDS:
         for at in _places(lower, word):
-            yield from _given(text, at + len(word), chosen=word in _PASSWORDS)
+            end = at + len(word)
+            if word not in _SHORT or not text[end : end + 1].isalpha():
+                yield from _given(text, end, chosen=word in _PASSWORDS)
+                yield from _set(text, at, end)
 
 
 def _given(text: str, at: int, *, chosen: bool) -> Iterator[Span]:
     """What is given to a name that ends about here. chosen: by a person."""
     if found := _QUOTED.match(text, at):
         value = found[2]
-        if looks_random(value) or (chosen and _password(value)):
+        if looks_random(value) or _is_hex(value) or (chosen and _password(value)):
             yield found.span(2)
     elif found := _CALLED.match(text, at):
         if looks_random(found[2]):
             yield found.span(2)
-    elif (found := _BARE.match(text, at)) and (looks_random(found[1]) or (chosen and _typed(found[1]))):
+    elif (found := _BARE.match(text, at)) and (
+        looks_random(found[1]) or _is_hex(found[1]) or (chosen and _typed(found[1]))
+    ):
         yield found.span(1)
+
+
+def _set(text: str, at: int, end: int) -> Iterator[Span]:
+    """What a line of a shell or of an .env file gives to a name in capitals, in which a word stands from at to end."""
+    if not text[at:end].isupper():
+        return
+    found = _SHELL.match(text, end)
+    head = text[max(0, at - 80) : at]
+    named = found is not None and _SHELL_NAME.fullmatch(head[head.rfind("\n") + 1 :]) is not None
+    if found and named and _mixed(found[1]) and not _PLACEHOLDER.search(found[1]):
+        yield found.span(1)
+
+
+def _mixed(value: str) -> bool:
+    """Whether there are letters and digits in it."""
+    return any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
+
+
+def _is_hex(value: str) -> bool:
+    """Whether it is a long number that no person writes."""
+    return _HEX.fullmatch(value) is not None and _mixed(value.removeprefix("0x")) and entropy(value) >= 3.0
 
 
 def _password(value: str) -> bool:

@@ -1,13 +1,17 @@
 """What else than the text around the cursor the model is shown, ranked and within a budget."""
 
 import math
+import re
+import time
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from pathlib import PurePosixPath
 from threading import Lock
 from types import MappingProxyType
 from typing import TypeVar
+from urllib.parse import unquote, urlsplit
 
 from paceline.config import EditorConfig
 from paceline.lsp.context.chunks import Chunks, inside, line_set
@@ -16,6 +20,7 @@ from paceline.lsp.context.regions import Open
 from paceline.lsp.context.workspace import Live, Material, Module, Workspace
 from paceline.lsp.place import Place
 from paceline.prompts.context import Attachment
+from paceline.prompts.lines import last_line_start
 from paceline.workspace import files, git
 from paceline.workspace.ignoring import matches
 from paceline.workspace.kinds import is_secret_file
@@ -31,7 +36,9 @@ MOST = 0.5  # but no more of it than this
 VIEW = 40  # lines around a cursor, where the editor does not tell what is visible
 FAR = 64  # lines that a person goes from one place to another
 DOCUMENTS = 512  # remembered
+LOOKED = 2.0  # seconds for which what rules say of a document is used
 LARGE = 4096  # characters of a piece that is more than somebody cuts or pastes
+_IMPORTING = re.compile(r"\s*(?:from|import|export|use|const)\b")  # a line that begins so may import something
 _Value = TypeVar("_Value")
 LOCAL = ("file:", "vscode-notebook-cell:")
 
@@ -55,7 +62,6 @@ class Verdict:
     """What the rules say of a document."""
 
     shown: bool  # it may help in other documents
-    excluded: bool  # it gets no completions either
     version: int  # of its text, when that was looked at
 
 
@@ -68,12 +74,15 @@ class Context:
 
     settings: ContextSettings = ContextSettings()
     folders: Mapping[str, ContextSettings] = field(default_factory=dict)  # workspace folders with others
+    clock: Callable[[], float] = time.monotonic
     _open: dict[str, Open] = field(default_factory=dict)
     _chunks: Chunks = field(default_factory=Chunks)
     _verdicts: "OrderedDict[str, Verdict]" = field(default_factory=OrderedDict)
     _materials: "OrderedDict[str, Material]" = field(default_factory=OrderedDict)
     _shown: "OrderedDict[str, tuple[Piece, ...]]" = field(default_factory=OrderedDict)
     _workspaces: dict[str, Workspace] = field(default_factory=dict)
+    _looked: dict[tuple[str, str], tuple[float, bool]] = field(default_factory=dict)  # root, path: when, excluded
+    _times: int = 0  # that settings have changed
     _events: int = 0
     _last: str = ""  # the document in which something happened last
     _lock: Lock = field(default_factory=Lock)
@@ -81,8 +90,12 @@ class Context:
 
     def configure(self, settings: EditorConfig, folders: Mapping[str, EditorConfig] = MappingProxyType({})) -> None:
         """What may be shown, from now on: in these workspace folders, and elsewhere."""
-        self.settings = ContextSettings.of(settings)
-        self.folders = {root: ContextSettings.of(each) for root, each in folders.items()}
+        with self._lock:
+            self.settings = ContextSettings.of(settings)
+            self.folders = {root: ContextSettings.of(each) for root, each in folders.items()}
+            self._times += 1
+            for known in (self._verdicts, self._materials, self._shown, self._workspaces, self._looked):
+                known.clear()
 
     def opened(self, uri: str, path: str, root: str, language: str, text: str) -> None:
         """An editor has opened a document. path and root: as in Place."""
@@ -141,15 +154,25 @@ class Context:
             if document is not None:
                 self._chunks.add(document.uri, document.name(), text)
 
-    def excluded(self, uri: str) -> bool:
+    def excluded(self, uri: str, path: str = "", root: str = "") -> bool:
         """Whether a document gets no completions: it is secret, or a person's rules for us say so.
 
-        Those on the disk of its workspace count as soon as `refresh` has read them.
+        path and root: as in Place; of an open document they are known. Rules are looked for on the disk, not again
+        for the next key.
         """
-        document, verdict = self._open.get(uri), self._verdicts.get(uri)
-        if is_secret_file(uri) or (document is not None and self._said(document)):
+        document = self._open.get(uri)
+        if document is not None and not path:
+            path, root = document.path, document.root
+        if is_secret_file(uri) or self._said(uri, path, root):
             return True
-        return verdict is not None and verdict.excluded
+        if not path or not root or not uri.startswith(LOCAL):
+            return False
+        now, known = self.clock(), self._looked.get((root, path))
+        if known is None or now - known[0] >= LOOKED:
+            known = self._looked[(root, path)] = now, self._workspace(root).rules.excluded(path)
+            while len(self._looked) > DOCUMENTS:
+                del self._looked[next(iter(self._looked))]
+        return known[1]
 
     def repository_name(self, root: str) -> str:
         """What a workspace folder's repository is called; "" for none."""
@@ -157,7 +180,7 @@ class Context:
 
     def gather(self, place: Place, characters: int) -> tuple[Attachment, ...]:
         """What helps at this place, within the budget; what changes rarely comes first."""
-        if not self._of(place.root).other_files or characters <= 0 or self.excluded(place.uri):
+        if not self._of(place.root).other_files or characters <= 0 or self._leaves_alone(place):
             return ()
         step = 2 ** (math.floor(math.log2(characters) * 2) / 2)  # sizes change rarely though the budget is measured
         with self._lock:
@@ -167,13 +190,17 @@ class Context:
         _keep(self._shown, place.uri, found)
         return tuple(Attachment(piece.name, piece.text) for piece in found)
 
+    def _leaves_alone(self, place: Place) -> bool:
+        return self.excluded(place.uri, place.path, place.root)
+
     def refresh(self, place: Place) -> None:
         """Read what `gather` needs from the place's workspace. Takes its time; nothing on a disk makes it fail."""
         with self._refreshing:
             with self._lock:
                 documents = [replace(each) for each in self._open.values()]
+                times = self._times
             for each in documents:
-                self._judge(each)
+                self._judge(each, times)
             document = next((each for each in documents if each.uri == place.uri), None)
             root = place.root if place.uri.startswith(LOCAL) else ""
             if not root or not self._of(root).other_files:
@@ -186,7 +213,8 @@ class Context:
                 workspace.changes(live) if self._of(root).git_diff else (),
             )
             with self._lock:
-                _keep(self._materials, place.uri, material)
+                if times == self._times:
+                    _keep(self._materials, place.uri, material)
 
     def _event(self, uri: str) -> int:
         self._events += 1
@@ -200,14 +228,15 @@ class Context:
             (start, end), _ = max(spans, key=lambda each: each[1])
             self._chunks.add(document.uri, document.name(), redact_part(document.text, start, end))
 
-    def _said(self, document: Open) -> bool:
+    def _said(self, uri: str, path: str, root: str) -> bool:
         """What can be said without a look at the disk: whether a document is to be left alone."""
-        return is_secret_file(document.path or document.uri) or matches(self._of(document.root).ignore, document.path)
+        name = path or unquote(urlsplit(uri).path).lstrip("/")
+        return is_secret_file(path or uri) or matches(self._of(root).ignore, name)
 
-    def _judge(self, document: Open) -> None:
+    def _judge(self, document: Open, times: int) -> None:
         """What the rules say of an open document."""
         known = self._verdicts.get(document.uri)
-        excluded, ignored = self._said(document), False
+        excluded, ignored = self._said(document.uri, document.path, document.root), False
         if document.root and document.path and not excluded:
             rules = self._workspace(document.root).rules
             excluded, ignored = rules.excluded(document.path), rules.ignored(document.path)
@@ -215,7 +244,8 @@ class Context:
         if shown and (known is None or not known.shown or known.version != document.version):
             shown = files.useful(document.name(), document.text)
         with self._lock:
-            _keep(self._verdicts, document.uri, Verdict(shown, excluded, document.version))
+            if times == self._times:  # what has been said by former settings does not hold
+                _keep(self._verdicts, document.uri, Verdict(shown, document.version))
 
     def _workspace(self, root: str) -> Workspace:
         return self._workspaces.setdefault(root, Workspace(root, self._of(root).ignore))
@@ -232,7 +262,11 @@ class Context:
         material = self._materials.get(place.uri, Material())
         used = identifiers(place.before[-USED[0] :] + place.after[: USED[1]])
         around = line_set(place.before[-READ[0] :] + "\n" + place.after[: READ[1]])
-        found = [_signatures(module, used, _part(characters, SIGNATURES)) for module in material.modules]
+        typed = place.before[last_line_start(place.before) :]
+        found = [
+            _signatures(module, used | _on_offer(module, typed), _part(characters, SIGNATURES))
+            for module in material.modules
+        ]
         regions = self._regions(place, _part(characters, REGION))
         elsewhere = around.union(*(line_set(piece.text) for piece in regions))
         found += [piece for piece in regions if inside(line_set(piece.text), around) < TWICE]
@@ -281,6 +315,13 @@ def _signatures(module: Module, used: frozenset[str], characters: int) -> Piece:
     return Piece(
         f"signatures:{module.path}", "signatures", module.path, redacted(text), module.source, prior, needed, named
     )
+
+
+def _on_offer(module: Module, typed: str) -> frozenset[str]:
+    """The names that a module defines, where one of them is about to be imported."""
+    if not _IMPORTING.match(typed) or PurePosixPath(module.path).stem not in identifiers(typed):
+        return frozenset()
+    return frozenset(each.name for each in module.outline if not each.name.startswith("_"))
 
 
 def _part(budget: int, of: tuple[float, int]) -> int:

@@ -61,15 +61,34 @@ def test_answers_latencies_prefetches_and_silences_are_told(home):
     put(shown=1, from_cache=60, from_engine=40, latency_50=50, latency_600=50, prefetched=10, from_prefetch=4,
         silent_unsure=3, silent_deleted=1)  # fmt: skip
     told = home.run("stats").out
-    assert "answers     104: cache 58 %, prefetch 4 %, engine 38 %" in told
+    assert "104 got a suggestion, or what is left of one while it is typed" in told
+    assert "from memory 58 %, computed ahead 4 %, by the engine 38 %" in told
     assert "half of them within about 50 ms, nine of ten within about 560 ms" in told
-    assert "10 computed, 4 used" in told
+    assert "10 computed before anybody asked, 4 of them asked for then" in told
     assert "silent      4 times: the model is not sure enough 75 %, a character has just been deleted 25 %" in told
     data = whole(home)
     assert data["answers"] == {"cache": 60, "prefetch": 4, "flight": 0, "engine": 40}
     assert data["prefetch"] == {"computed": 10, "used": 4}
     assert data["silent"] == {"unsure": 3, "deleted": 1}
     assert data["latency_ms"]["median"] == 50 and 400 < data["latency_ms"]["p90"] < 600
+
+
+def test_a_request_that_a_newer_one_took_the_place_of_was_no_silence(home):
+    put(shown=1, silent_unsure=3, silent_superseded=90)
+    assert "silent      3 times: the model is not sure enough 100 %" in home.run("stats").out
+    assert whole(home)["silent"] == {"unsure": 3}
+
+
+def test_the_figures_are_told_from_the_first_day_that_has_some(home):
+    put(3, shown=1)
+    put(1, shown=2)
+    told = home.run("stats").out
+    assert told.startswith(f"suggestions since {(date.today() - timedelta(days=3)).isoformat()},")
+
+
+def test_a_little_is_more_than_nothing(home):
+    put(shown=1, from_cache=999, from_prefetch=1)
+    assert "from memory 100 %, computed ahead < 1 %" in home.run("stats").out
 
 
 def test_days_count_back_from_today(home):

@@ -806,7 +806,7 @@ def test_a_daemon_that_hangs_in_the_middle_of_an_answer_is_given_up(hurried, api
 def test_a_daemon_that_computes_for_long_is_waited_for(hurried, api, launch):
     client = Asyncio(Local(Config(), launch, lambda text: None))
     api.chat(Reply([chat_chunk("Be")], until=HELLO, rest=chat_answer("cause").pieces))
-    hello = Hello("paceline", 7, "1", 1, "", 0, 1.0)
+    hello = Hello("1", 1, 7, "", 0, 1.0)
     api.answer(HELLO, json_reply(msgspec.to_builtins(hello)))
     assert texts(client.events()) == ["Be", "cause"]
     client.close()

@@ -417,6 +417,12 @@ def test_special_tokens_and_what_follows_them_are_no_part_of_a_completion(api, t
     assert client_of(api, QWEN).complete(CODE, "\n").text == "urn a"
 
 
+@pytest.mark.parametrize("token", ["<|endoftext|>", "<|fim_middle|>"])
+def test_so_it_is_with_a_llama_cpp_server(api, token):
+    llama_server(api).answer("/infill", infill_answer("urn a", token[:4], token[4:] + "junk"))
+    assert client_of(api, QWEN).complete(CODE, "\n").text == "urn a"
+
+
 def test_special_tokens_in_a_document_are_made_harmless(api):
     api.answer("/v1/completions", text_answer("x"))
     client_of(api, QWEN).complete("a = '<|fim_middle|>'\n", "<|endoftext|>{prefix}")

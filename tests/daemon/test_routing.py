@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paceline.config import CompleteConfig
-from paceline.daemon.routing import GAIN, Completer, Route, line_ms, route
+from paceline.daemon.routing import GAIN, Completer, Route, called, line_ms, route
 from paceline.engine.costs import CostCurve
 
 AUTO = CompleteConfig()
@@ -26,7 +26,32 @@ def costs(milliseconds):
 def test_the_target_completes_unless_it_is_too_slow_and_the_draft_is_not(target, draft, chosen):
     found = route(AUTO, costs(target), costs(draft), infills=True)
     assert found.model == chosen
-    assert "ms" in found.reason
+    assert " s" in found.reason
+
+
+def test_a_person_is_told_who_completes_and_why_and_whether_that_was_measured_well():
+    kept = route(AUTO, costs(200.0), costs(150.0), infills=True, names=("1.5B", "0.5B"), doubt="the machine was busy")
+    assert kept.name == "1.5B"
+    assert kept.reason == (
+        "a line takes about 3.8 s, more than the 1.5 s wanted; the 0.5B (2.9 s) is hardly quicker"
+        " (measured, but the machine was busy: `paceline setup --measure-only`)"
+    )
+    taken = route(AUTO, costs(200.0), costs(35.0), infills=True, names=("1.5B", "0.5B"))
+    assert taken.name == "0.5B"
+    assert taken.reason == "a line takes about 0.7 s; the 1.5B (3.8 s) would take more than the 1.5 s wanted"
+
+
+@pytest.mark.parametrize(
+    ("target", "draft", "names"),
+    [
+        ("qwen2.5-coder-1.5b-instruct-q4_k_m", "qwen2.5-coder-0.5b-instruct-q4_k_m", ("1.5B", "0.5B")),
+        ("Qwen2.5-Coder-7B-Instruct-Q4_K_M", "", ("7B", "")),
+        ("codestral", "qwen-0.5b", ("target model", "draft model")),
+        ("one-1.5b-chat", "two-1.5b-base", ("target model", "draft model")),
+    ],
+)
+def test_models_of_a_pair_are_called_by_their_sizes_where_those_tell_them_apart(target, draft, names):
+    assert called(target, draft) == names
 
 
 @given(st.floats(1, 1000), st.floats(1, 1000), st.floats(1, 10_000))

@@ -1,11 +1,14 @@
 """What is read and computed while nobody waits."""
 
 import asyncio
+from dataclasses import replace
+
+import pytest
 
 from paceline.config import EditorConfig
 from paceline.errors import EngineError
-from paceline.lsp.ahead import CALM, Ahead, likely
-from paceline.lsp.completing import Completer, Engine
+from paceline.lsp.ahead import CALM, Ahead, imported, likely
+from paceline.lsp.completing import Answer, Completer, Engine
 from paceline.lsp.place import Place
 from paceline.lsp.rhythm import Rhythm
 from paceline.lsp.telling import Telling
@@ -55,6 +58,34 @@ def test_the_large_window_is_read_in_the_background_and_then_used():
         assert large.options.extra == warm.options.extra
 
     asyncio.run(scenario())
+
+
+def test_a_module_that_is_imported_is_looked_at_before_all_of_its_names_are_typed():
+    async def scenario() -> None:
+        infiller = ScriptedInfiller()
+        completer, ahead = desk(infiller, EditorConfig(prefetch=False))
+        looked: list[str] = []
+        completer.surroundings.refresh = lambda where: looked.append(where.before)  # type: ignore[method-assign]
+        for typed in ("import os\n", "import os\nfrom mo", "import os\nfrom models import ", "import os\nx = 1\n"):
+            completer.suggestions.clear()
+            await asked(completer, ahead, place(typed, ""))
+            await asyncio.sleep(0.05)
+        assert [each.split("\n", 1)[1] for each in looked] == ["", "from models import ", "x = 1\n"]
+
+    asyncio.run(scenario())
+
+
+def test_names_that_are_imported_from_the_same_module_change_nothing():
+    before = imported(place("import os\nfrom models import Order"))
+    assert imported(place("import os\nfrom models import Order, Customer\n\nx = ")) == before
+    assert imported(place("import os\n")) < before
+
+
+@pytest.mark.parametrize(
+    "line", ["#include <a.h>", 'import x from "./x"', "use crate::a;", "const x = require('x');", "import a.b"]
+)
+def test_lines_that_import_are_known_in_many_languages(line):
+    assert imported(place(f"{line}\nx = ")) == {line}
 
 
 def test_typing_on_does_not_begin_the_reading_again():
@@ -163,3 +194,86 @@ def test_behind_what_opens_a_block_the_next_line_is_indented():
     assert likely(place("\tif (x)"), " {").before == "\tif (x) {\n\t\t"
     assert likely(place("  x = "), "1").before == "  x = 1\n  "
     assert likely(place("  x = ", "\r\n"), "1").before == "  x = 1\r\n  "
+
+
+@pytest.mark.parametrize(
+    ("where", "settings"),
+    [
+        (place(LONG + "x = "), EditorConfig(enabled=False)),
+        (place(LONG + "x = "), EditorConfig(disabled_languages=("python",))),
+        (place(LONG + "x = "), EditorConfig(ignore=("a.py",))),
+        (place(LONG + "x = "), EditorConfig(max_file_kb=1)),
+        (replace(place(LONG + "x = "), path=".ssh/id_rsa"), DEFAULTS),
+        (place("\x00" * 200 + LONG + "x = "), DEFAULTS),
+    ],
+    ids=["switched off", "another language", "ignored", "large", "secret", "binary"],
+)
+def test_a_document_that_gets_no_completions_is_not_read_either(where, settings):
+    async def scenario() -> None:
+        infiller = ScriptedInfiller()
+        completer, ahead = desk(infiller, settings)
+        await asked(completer, ahead, where)
+        await asyncio.sleep(0.02)
+        assert infiller.asked == []
+
+    asyncio.run(scenario())
+
+
+def test_a_document_that_the_rules_exclude_is_not_read_even_if_they_are_read_late():
+    class Late(WithOthers):
+        known = False
+
+        def refresh(self, place: object) -> None:
+            self.known = True
+
+        def excluded(self, uri: str, path: str = "", root: str = "") -> bool:
+            return self.known
+
+    async def scenario() -> None:
+        infiller = ScriptedInfiller()
+        completer = Completer(Engine(infiller), Late(), Telling(lambda kind, text: None), DEFAULTS)
+        ahead = Ahead(completer)
+        await asked(completer, ahead, place(LONG + "x = "))
+        await asyncio.sleep(0.05)
+        assert len(infiller.completions) == 1
+        assert infiller.warmed == []
+
+    asyncio.run(scenario())
+
+
+def test_nothing_is_computed_for_a_document_that_was_closed_before_its_answer_went_out():
+    async def scenario() -> None:
+        infiller = ScriptedInfiller()
+        completer, ahead = desk(infiller)
+        answer = await completer.complete(place(LONG + "x = "))
+        completer.close(URI)
+        ahead.after(place(LONG + "x = "), answer)
+        await asyncio.sleep(CALM + 0.1)
+        assert len(infiller.asked) == 1
+        assert URI not in completer.desks
+
+    asyncio.run(scenario())
+
+
+def test_other_files_that_a_change_of_the_settings_forbids_are_not_shown_any_more():
+    async def scenario() -> None:
+        infiller = ScriptedInfiller()
+        completer, ahead = desk(infiller, EditorConfig(prefetch=False))
+        where = place(LONG + "x = ")
+        await asked(completer, ahead, where)
+        await asyncio.sleep(0.02)
+        infiller.gate.clear()
+        ahead.after(place(LONG[:5000], LONG[5000:]), Answer())  # another window is being read meanwhile
+        await asyncio.sleep(0.02)
+        begun = len(infiller.asked)
+        completer.configure(EditorConfig(prefetch=False, other_files=False), {})
+        infiller.gate.set()
+        for before, after in ((LONG[:5000], LONG[5000:]), (LONG + "x = ", REST)):
+            await asked(completer, ahead, place(before, after))
+            await asyncio.sleep(0.02)
+            await asked(completer, ahead, place(before + "y", after))
+        later = infiller.asked[begun:]
+        assert later
+        assert not any(each.options.extra for each in later)
+
+    asyncio.run(scenario())

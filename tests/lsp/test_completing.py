@@ -313,6 +313,7 @@ def test_after_a_failure_a_small_window_is_read_first_again():
         _, full = typist.completer.engine.budgets(0.4)
         large = desk.windows.wanted(typist.place(), full, ())
         assert large is not None
+        desk.windows.began(large)
         desk.windows.ended(large, read=True)
         typist.type("x = ")
         await typist.ask()
@@ -504,5 +505,30 @@ def test_a_flood_of_changes_asks_for_little(flood: int):
         answers = await asyncio.gather(*asks)
         assert [each.silence for each in answers[:-1]] == ["superseded"] * (flood - 1)
         assert len(infiller.completions) < flood / 4
+
+    run(scenario)
+
+
+def test_what_could_steer_a_terminal_is_no_part_of_a_suggestion():
+    async def scenario() -> None:
+        typist = Typist(ScriptedInfiller(lambda *_: "\x1b[31mlen(value)\x07"))
+        typist.type("x = ")
+        assert (await typist.ask()).text == "len(value)"
+
+    run(scenario)
+
+
+def test_an_error_of_one_document_is_told_once_while_another_is_answered():
+    async def scenario() -> None:
+        infiller = ScriptedInfiller()
+        typist = Typist(infiller)
+        for _ in range(4):
+            infiller.error = EngineError("it broke")
+            typist.type("x = ")
+            await typist.ask(asked=True)
+            infiller.error = None
+            await typist.completer.complete(replace(typist.place(), uri="file:///work/b.py"), asked=True)
+            typist.completer.suggestions.clear()
+        assert len(typist.told) == 1
 
     run(scenario)

@@ -10,8 +10,8 @@ from lsprotocol import types
 from pygls.lsp.server import LanguageServer
 
 from paceline.lsp.documents import Document, Documents
-from paceline.lsp.protocol import DocumentProtocol
 from paceline.lsp.positions import LineIndex
+from paceline.lsp.protocol import DocumentProtocol
 
 Position, Range = types.Position, types.Range
 

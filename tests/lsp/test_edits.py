@@ -235,7 +235,7 @@ def test_surroundings_are_shown_without_what_no_model_is_to_see():
         editor.open("KEY = 'hunter2'\n" + SOURCE)
         engine = Engine([RENAMED])
         span = {"start": {"line": 4, "character": 0}, "end": {"line": 7, "character": 0}}
-        edits = Edits(engine, editor, redact=lambda text: text.replace("hunter2", "…"))
+        edits = Edits(engine, editor, redact=lambda text: text.replace("hunter2", "*******"))
         await edits.begin([URI, span, 1, "rename a to c"])
         return engine, editor
 
@@ -565,3 +565,74 @@ def test_other_kinds_are_not_disturbed(editor, only, count):
 def test_editors_without_literals_get_the_command_itself(editor):
     editor.capabilities = capabilities(literals=False)
     assert offered(editor)[0].command == "paceline.edit"
+
+
+def starred(text):
+    return text.replace("hunter2", "*******")
+
+
+LOGIN = (
+    "file:///work/a.py",
+    {"start": {"line": 0, "character": 0}, "end": {"line": 2, "character": 0}},
+    1,
+    "rename it",
+)
+
+
+def edited(text, *answers):
+    """What comes of an edit of the first two lines: the editor and the engine."""
+
+    async def scenario():
+        editor, engine = Editor(), Engine(list(answers))
+        editor.open(text)
+        await Edits(engine, editor, redact=starred).begin(LOGIN)
+        return editor, engine
+
+    return asyncio.run(asyncio.wait_for(scenario(), 20))
+
+
+def test_a_secret_in_the_selection_is_not_sent_and_stays_where_it_was():
+    editor, engine = edited("a = 'hunter2'\nb = 1\nc = 2\n", "```python\nword = 'REDACTED1_'\nb = 1\n```\n")
+    assert "hunter2" not in str(engine.asked) + str(engine.options)
+    assert editor.text == "word = 'hunter2'\nb = 1\nc = 2\n"
+    assert editor.shown == []
+
+
+def test_an_answer_that_lost_a_secret_is_asked_for_again_and_then_not_taken():
+    lost = "```python\nword = ''\nb = 1\n```\n"
+    editor, engine = edited("a = 'hunter2'\nb = 1\n", lost, lost)
+    assert len(engine.asked) == 2
+    assert editor.edits == []
+    ((kind, text),) = editor.shown
+    assert kind == "error"
+    assert "secret" in text
+
+
+def test_a_secret_in_what_is_wanted_is_not_sent_either():
+    text = "# paceline: use hunter2 twice\na = 'hunter2'\n"
+    answer = "```python\na = 'REDACTED1_' + 'REDACTED1_'\n```\n"
+
+    async def scenario():
+        editor, engine = Editor(), Engine([answer])
+        editor.open(text)
+        await Edits(engine, editor, redact=starred).begin(LOGIN[:3])
+        return editor, engine
+
+    editor, engine = asyncio.run(asyncio.wait_for(scenario(), 20))
+    assert "hunter2" not in str(engine.asked)
+    assert editor.text == "a = 'hunter2' + 'hunter2'\n"
+
+
+def test_an_editor_that_answers_an_edit_with_nothing_ends_it():
+    class Silent(Editor):
+        async def apply(self, params):
+            return None
+
+    async def scenario():
+        editor, engine = Silent(), Engine([RENAMED])
+        editor.open(SOURCE)
+        await Edits(engine, editor).begin([*WHOLE, "rename a to c"])
+        assert editor.shown == []
+        assert editor.bars[0].ended == 1
+
+    asyncio.run(asyncio.wait_for(scenario(), 20))

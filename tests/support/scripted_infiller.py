@@ -81,7 +81,7 @@ class NoSurroundings:
     def repository_name(self, root: str) -> str:
         return ""
 
-    def excluded(self, uri: str) -> bool:
+    def excluded(self, uri: str, path: str = "", root: str = "") -> bool:
         return False
 
     def gather(self, place: object, characters: int) -> tuple[()]:

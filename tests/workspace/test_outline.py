@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import time
 import warnings
 
 import pytest
@@ -166,6 +167,38 @@ def test_what_is_used_goes_in_first_and_stands_where_it_stood():
     assert lines == sorted(lines, key=lambda line: int(line.split("_")[1].split("(")[0]))
 
 
+SHOP = """class Basket:
+    def add(self, order): ...
+    def remove(self, order): ...
+
+class Customer:
+    def greet(self): ...
+
+class Order:
+    def total(self): ...
+    def discounted(self, share): ...
+    def _internal(self): ...
+"""
+
+
+def test_members_of_what_is_used_go_in_before_what_is_not_used():
+    found = outline("python", SHOP)
+    assert found is not None
+    for size in range(400):
+        _, named = rendered(found, frozenset({"Order"}), size)
+        if named & {"Basket", "Customer"}:
+            assert {"total", "discounted"} <= named
+    assert named >= {"Order", "total", "discounted", "Basket", "Customer", "greet"} - {"_internal"}
+
+
+def test_a_member_that_is_used_shows_its_class_may_be_of_use():
+    found = outline("python", SHOP.replace("remove", "take_away"))
+    assert found is not None
+    _, named = rendered(found, frozenset({"take_away"}), 130)
+    assert "take_away" in named
+    assert "greet" not in named
+
+
 def test_what_is_of_no_use_takes_no_room_where_what_is_of_use_has_none():
     found = outline("python", "def wanted(a_long_name, another_long_name): pass\ndef tiny(): pass\n")
     assert found is not None
@@ -188,3 +221,28 @@ def test_a_grammar_is_loaded_only_for_a_file_that_needs_it():
         "assert 'tree_sitter_rust' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("java", "A<" * 20000),
+        ("java", ("A<" * 30 + ";\n") * 2000),
+        ("typescript", "a<b>(" * 20000),
+        ("typescript", ("a<b>(" * 30 + "\n}\n") * 800),
+        ("c", "int f(" * 20000),
+    ],
+    ids=["java", "java, not deep", "typescript", "typescript, not deep", "c"],
+)
+def test_what_is_made_to_take_a_parser_long_is_given_up(language, text):
+    pytest.importorskip("tree_sitter")
+    began = time.process_time()
+    outline(language, text)
+    assert time.process_time() - began < 5  # without the bounds: minutes, or all of the memory
+
+
+def test_a_parser_that_was_stopped_reads_the_next_file():
+    pytest.importorskip("tree_sitter")
+    outline("java", ("A<" * 30 + ";\n") * 2000)
+    assert [each.name for each in outline("java", "class Wheel { int size() { return 1; } }\n")] == ["Wheel"]

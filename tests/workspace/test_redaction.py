@@ -50,6 +50,17 @@ GIVEN = [
     ('if passwd == "opensesame!":', "opensesame!"),
     ("db = 'postgres://app:h4rdT0Guess@db.example.org/x'", "h4rdT0Guess"),
     ("redis://:f00b4rb4z@cache:6379", "f00b4rb4z"),
+    ("DB_PASS=hunter2hunter", "hunter2hunter"),
+    ("export API_TOKEN=k9v3m1x8", "k9v3m1x8"),
+    ("ssh_pass = 'q1w2e3r4'", "q1w2e3r4"),
+    ("mysql -u root -pS3cretPw db".replace("S3cret", "Gr8Zebra"), "Gr8ZebraPw"),
+    ("curl -u admin:Gr8Zebra55 https://example.org", "Gr8Zebra55"),
+    (f'secret := []byte("{RANDOM}")', RANDOM),
+    (f'"auth": "{RANDOM}"', RANDOM),
+    (f"api_key=\n    '{RANDOM}'", RANDOM),
+    (f"private_key = '0x{'9af8c01d77ab42e0' * 4}'", f"0x{'9af8c01d77ab42e0' * 4}"),
+    ("bot = '123456789" + f":AA{'x7Kq' * 8}z'", f"123456789:AA{'x7Kq' * 8}z"),
+    ("twilio = 'SK" + f"{RANDOM}'", f"SK{RANDOM}"),
 ]
 BLOB = "MIIEpAIBAAKCAQEA0Z3VS5JJcds3xfn/ygWyF0PbnGcsqFvX8aBcDeFgHiJkLmNo\n"
 PRIVATE = "PRIVATE KEY-----"
@@ -69,6 +80,13 @@ def test_a_value_is_known_by_the_name_it_is_given(line, secret):
     "line",
     [
         "token = tokens[0]",
+        "tests_passed = 'a1b2c3d4'",
+        "PASSWORD=password, TOKEN=token_2",
+        "export DB_PASSWORD=$1",
+        "MAX_TOKENS_KEY = 4096",
+        "curl -u user:password https://example.org",
+        "mysql -p database",
+        "sha256 = '" + "9af8c01d77ab42e0" * 4 + "'",
         'token = "identifier"',
         'password = getpass("Password: ")',
         'password = os.environ["PASSWORD"]',

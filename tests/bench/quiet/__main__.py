@@ -219,7 +219,7 @@ def said(silences: Sequence[places.Asked], answers: Sequence[Answer], settings: 
 
 def likely(answer: Answer) -> float:
     """What the threshold is compared with."""
-    return round(sum(answer.logprobs[: BEGINNING]), 3)
+    return round(sum(answer.logprobs[:BEGINNING]), 3)
 
 
 def share(part: int, whole: int) -> float | None:

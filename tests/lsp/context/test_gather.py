@@ -9,6 +9,7 @@ from itertools import pairwise
 
 import pytest
 
+from paceline.config import EditorConfig
 from paceline.lsp.context import gather as module
 from paceline.lsp.context.gather import Context, ContextSettings
 from paceline.lsp.place import Place
@@ -101,6 +102,18 @@ def test_signatures_of_what_a_file_imports_are_shown_under_its_name(editor):
     assert '"""A wheel with spokes."""' in shown["wheels.py"]
     assert "tension_of_secret_internals" not in shown["wheels.py"]
     assert shown["shop/parts.py"] == "def chain(links: int) -> str: ..."
+
+
+def test_on_a_line_that_imports_names_all_that_the_module_has_go_in_before_details(editor):
+    functions = "".join(f"def helper_{number}(first, second): ...\n" for number in range(4))
+    members = "".join(f"    def member_{number}(self, first, second, third): ...\n" for number in range(40))
+    editor.write("models.py", f"class Order:\n{members}\n\n{functions}")
+    editor.open("a.py", "from models import Order, h")
+    text = editor.shown("a.py", 1200)[0].text
+    assert all(f"helper_{number}" in text for number in range(4))
+    editor.open("b.py", "from models import Order\n\norder = Order()\n")
+    text = editor.shown("b.py", 1200)[0].text
+    assert "helper_3" not in text
 
 
 def test_a_name_is_followed_to_where_a_package_takes_it_from(editor):
@@ -466,3 +479,70 @@ def test_importing_it_loads_nothing_heavy():
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_a_document_is_judged_by_the_rules_on_the_disk_before_anything_else_is_read(editor):
+    editor.write(".pacelineignore", "private/\n")
+    editor.open("private/a.py", "x = 1\n")
+    editor.open("b.py", "x = 1\n")
+    assert editor.context.excluded(editor.uri("private/a.py"))
+    assert not editor.context.excluded(editor.uri("b.py"))
+
+
+def test_it_is_judged_so_where_other_files_are_not_looked_at(tmp_path):
+    editor = Editor(tmp_path, ContextSettings(other_files=False))
+    editor.write(".pacelineignore", "a.py\n")
+    editor.open("a.py", "x = 1\n")
+    assert editor.context.excluded(editor.uri("a.py"))
+
+
+def test_rules_that_change_count_a_little_later(editor):
+    now = [0.0]
+    editor.context.clock = lambda: now[0]
+    editor.open("a.py", "x = 1\n")
+    assert not editor.context.excluded(editor.uri("a.py"))
+    editor.write(".pacelineignore", "a.py\n")
+    now[0] += module.LOOKED
+    assert editor.context.excluded(editor.uri("a.py"))
+
+
+def test_a_cell_is_what_its_notebook_is(editor):
+    editor.write(".pacelineignore", "private/\n")
+    cell = f"vscode-notebook-cell:{editor.root}/private/nb.ipynb#W0"
+    assert editor.context.excluded(cell, "private/nb.ipynb", str(editor.root))
+    editor.context.opened(cell, "private/nb.ipynb", str(editor.root), "python", "SENTINEL = 1\nother = 2\nthird = 3\n")
+    editor.open("main.py", "SENTINEL = ")
+    assert "third" not in editor.everything("main.py")
+
+
+def test_a_document_outside_of_all_folders_is_ignored_as_its_path_says(tmp_path):
+    editor = Editor(tmp_path, ContextSettings(git_diff=False, ignore=("private/",)))
+    outside = "file:///elsewhere/private/a.py"
+    editor.context.opened(outside, "", "", "python", "SENTINEL = 1\nother = 2\nthird = 3\n")
+    editor.context.visible(outside, 0, 2)
+    editor.open("main.py", "SENTINEL = ")
+    assert "third" not in editor.everything("main.py")
+    assert editor.context.excluded(outside)
+
+
+def test_a_link_shows_nothing_of_what_the_rules_hide(editor):
+    editor.write(".gitignore", "hidden.py\nbuild/\n")
+    editor.write(".pacelineignore", "mine.py\n")
+    for name in ("hidden.py", "build/b.py", "mine.py"):
+        editor.write(name, "def build_wheel(sentinel): ...\n")
+    (editor.root / "wheels.py").symlink_to("hidden.py")
+    (editor.root / "shop").symlink_to("build")
+    (editor.root / "alias.py").symlink_to("mine.py")
+    editor.open("main.py", "from wheels import build_wheel\nfrom shop.b import build_wheel\nimport alias\nbuild_wheel(")
+    assert "sentinel" not in editor.everything("main.py")
+    assert editor.context.excluded("file:///alias.py", "alias.py", str(editor.root))
+
+
+@pytest.mark.parametrize("settings", [EditorConfig(other_files=False), EditorConfig(ignore=("wheels.py",))])
+def test_what_the_settings_forbid_from_now_on_is_not_shown_once_more(editor, settings):
+    editor.write("wheels.py", WHEELS)
+    editor.open("main.py", MAIN)
+    assert "build_wheel" in editor.everything("main.py")
+    editor.context.configure(settings)
+    assert editor.shown("main.py", refresh=False) == ()
+    assert "build_wheel" not in editor.everything("main.py")

@@ -11,6 +11,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+BECOMES = "becomes "  # an edit whose wish begins so changes the first line that is selected
 COMMANDS = ["accept", "acceptWord", "acceptLine", "restartEngine", "status", "edit"]
 
 
@@ -112,6 +113,19 @@ class ScriptedServer:
         else:
             self.send({"id": message["id"], "result": result})
 
+    def edit(self, uri: str, line: int, text: str) -> None:
+        """Ask the editor to put a text in the place of a line, once the person agrees."""
+        length = len(self.texts[uri].split("\n")[line].encode("utf-16-le")) // 2
+        span = {"start": {"line": line, "character": 0}, "end": {"line": line, "character": length}}
+        change = {
+            "textDocument": {"uri": uri, "version": None},
+            "edits": [{"range": span, "newText": text, "annotationId": "paceline"}],
+        }
+        note = {"label": "Edit with Paceline", "needsConfirmation": True}
+        edit = {"documentChanges": [change], "changeAnnotations": {"paceline": note}}
+        params = {"edit": edit, "label": "Edit with Paceline"}
+        self.send({"id": "edit", "method": "workspace/applyEdit", "params": params})
+
     def command(self, params: dict[str, Any]) -> object:
         self.note("command", command=params["command"], arguments=params.get("arguments", []))
         return (
@@ -146,8 +160,13 @@ class ScriptedServer:
             self.answer(message, [{**action, "command": command}])
         elif method == "workspace/executeCommand":
             self.answer(message, self.command(params))
+            uri, place, _, wish = (*params.get("arguments", []), None, None, None, None)[:4]
+            if params["command"].endswith("edit") and str(wish).startswith(BECOMES):
+                self.edit(uri, place["start"]["line"], wish.removeprefix(BECOMES))
         elif method == "initialize":
             self.answer(message, self.initialize(params))
+        elif message.get("id") == "edit" and not method:
+            self.note("applied", result=message.get("result"))
         elif "id" in message and method:
             self.answer(message, None)
         elif method:

@@ -97,6 +97,13 @@ class Window:
         self.page.wait_for_selector(f'.quick-input-list .monaco-list-row[aria-label*="{title}"]')
         self.page.keyboard.press("Enter")
 
+    def edit(self, wish: str) -> None:
+        """Have the selection edited."""
+        self.command("Edit with Paceline")
+        self.page.wait_for_selector('.quick-input-title:has-text("Edit with Paceline")')
+        self.page.keyboard.type(wish)
+        self.page.keyboard.press("Enter")
+
     def saved(self, name: str) -> str:
         self.page.keyboard.press("Control+S")
         self.page.wait_for_selector(f'.tab[data-resource-name="{name}"]:not(.dirty)')
@@ -200,13 +207,46 @@ def test_editing_a_selection_asks_what_is_wanted(window, script):
     window.status("Paceline, ready")
     window.open("old.py")
     window.page.keyboard.press("Control+A")
-    window.command("Paceline: Edit Selection")
-    window.page.wait_for_selector('.quick-input-title:has-text("Edit with Paceline")')
-    window.page.keyboard.type("make it two")
-    window.page.keyboard.press("Enter")
+    window.edit("make it two")
     sent = script.wait("command")[0]
     assert sent["command"] == "paceline.edit"
     assert sent["arguments"][0].endswith("old.py") and sent["arguments"][3] == "make it two"
+
+
+def proposed(window: Window) -> None:
+    """A file's first line, with an edit of it in front."""
+    (window.folder / "old.py").write_text("one = 1\n")
+    window.status("Paceline, ready")
+    window.open("old.py")
+    window.page.keyboard.press("Control+A")
+    window.edit("becomes two = 2")
+    window.page.wait_for_selector('.modified-in-monaco-diff-editor .view-line:has-text("two")')
+
+
+def test_an_edit_is_shown_before_it_is_made_and_can_be_undone(window, script):
+    proposed(window)
+    window.shoot("proposal")
+    assert (window.folder / "old.py").read_text("utf-8") == "one = 1\n"
+    assert script.heard("applied") == []
+    window.page.click('.editor-actions .action-label[aria-label^="Accept the Edit"]')
+    assert script.wait("applied")[0]["result"]["applied"] is True
+    window.page.wait_for_selector(".monaco-diff-editor", state="detached")
+    assert window.saved("old.py") == "two = 2\n"
+    window.page.keyboard.press("Control+Z")
+    assert window.saved("old.py") == "one = 1\n"
+
+
+def test_an_edit_whose_diff_is_closed_is_not_made(window, script):
+    proposed(window)
+    window.command("View: Close Editor")
+    assert script.wait("applied")[0]["result"]["applied"] is False
+    assert (window.folder / "old.py").read_text("utf-8") == "one = 1\n"
+
+
+def test_an_edit_is_taken_over_by_the_button_of_its_message(window, script):
+    proposed(window)
+    window.page.click('.notification-toast .monaco-button:has-text("Accept")')
+    assert script.wait("applied")[0]["result"]["applied"] is True
 
 
 def test_the_status_bar_says_why_nothing_comes(window):

@@ -5,6 +5,8 @@
 
 "use strict";
 
+const PAIRS = new Set(["()", "[]", "{}", "<>", '""', "''", "``"]); // that the editor closes by itself as one types
+
 const vscode = require("vscode");
 
 class Accepting {
@@ -54,7 +56,8 @@ class Accepting {
     const change = event.contentChanges[0];
     const inserted = change.text.replace(/\r\n/g, "\n");
     const here = change.rangeOffset === now.offset && change.rangeLength === 0;
-    if (event.contentChanges.length > 1 || !here || !now.rest.startsWith(inserted) || inserted === now.rest) {
+    const closed = PAIRS.has(inserted) && !this.asked; // the cursor is within it now: the suggestion is another one
+    if (closed || event.contentChanges.length > 1 || !here || !now.rest.startsWith(inserted) || inserted === now.rest) {
       this.now = undefined; // something else happens, or all of it is taken: that runs the item's command
       return;
     }

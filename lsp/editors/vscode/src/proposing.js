@@ -49,7 +49,7 @@ class Proposing {
     const decided = new Promise((settle) => this.proposals.set(key, { text: withEdits(document, edits), settle }));
     this.announce();
     try {
-      await vscode.commands.executeCommand("vscode.diff", document.uri, uri, title, { preview: true });
+      await vscode.commands.executeCommand("vscode.diff", document.uri, uri, title, { preview: false });
     } catch (error) {
       this.settle(key, false);
       throw error;
