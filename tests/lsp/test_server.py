@@ -257,7 +257,7 @@ def test_the_next_word_and_the_next_line_can_be_taken(daemon: RealDaemon):
             where = {"line": at.line, "character": at.character}
             await editor.do("paceline.acceptWord", page.uri, where)
             await editor.do("paceline.acceptLine", page.uri, where)
-            texts = [each.edit.document_changes[0].edits[0].new_text for each in edits]
+            texts = [each.edit.changes[page.uri][0].new_text for each in edits]
             assert len(texts) == 2
             assert all(str(first.insert_text).startswith(text) and text for text in texts)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lsprotocol import types
 
 from paceline.config import EditorConfig
 from support.lsp_wire import INLINE, Wire, until
@@ -180,5 +181,23 @@ def test_the_next_word_is_inserted_in_the_form_that_the_editor_knows(run, tmp_pa
         taking = {"command": "paceline.acceptWord", "arguments": ["file:///w/a.py", where]}
         await wire.ask("workspace/executeCommand", taking)
         assert [list(each) for each in edits] == [[form]]
+
+    run(scenario)
+
+
+@pytest.mark.parametrize(("folder", "seen"), [("private", False), ("public", True)])
+def test_a_cell_of_a_notebook_that_is_to_be_left_alone_is_not_shown_in_other_documents(run, tmp_path, folder, seen):
+    async def scenario() -> None:
+        wire = Wire(tmp_path, EditorConfig(ignore=("private/",)))
+        root = project(tmp_path / "a")
+        await wire.begin(root)
+        cell, other = notebook(wire, root / folder), f"{root.as_uri()}/other.py"
+        wire.open(other, "import sys\nprint(VALUES)\n")
+        around = wire.server.session.surroundings
+        around.visible(cell, 0, 2)
+        place = wire.server.documents.place(other, types.Position(2, 0))
+        assert place is not None
+        around.refresh(place)
+        assert ("VALUES = [1, 2]" in str(around.gather(place, 4000))) == seen
 
     run(scenario)

@@ -32,6 +32,11 @@ PROPERTY = "@property\n    def f(self):\n        pass"
         ),
         ("for a in b:\n    if a:\n        |\n", "c()\n    d()\n", "c()"),
         ("for a in b:\n    if a:\n        |\n", "c()\n    else:\n        d()\n", "c()"),
+        (
+            "def merged(a):\n    for b in a:\n        |\n",
+            "if b:\n            c(b)\n    return a\n\n\ndef main():\n    merged([])\n",
+            "if b:\n            c(b)",
+        ),
         # a typed statement: it and its body
         ("def f(x):|\n", "\n    return x\n\ndef g():\n", "\n    return x\n"),
         ("def f(|\n", "x):\n    return x\nf(1)\n", "x):\n    return x"),
@@ -92,6 +97,11 @@ def test_going_round_in_circles_ends_every_answer(text, expected):
 def test_a_block_has_no_more_lines_than_are_wanted():
     text = "".join(f"a{n}()\n    " for n in range(20))
     assert block("if x:\n    |\n", text, max_lines=3).count("\n") == 2
+
+
+@pytest.mark.parametrize(("newlines", "expected"), [(3, "\n\n\nb()"), (4, "")])
+def test_text_after_too_many_newlines_comes_too_late(newlines, expected):
+    assert block("a()\n|", "\n" * newlines + "b()") == expected
 
 
 def test_nothing_but_newlines_is_not_waited_for():
