@@ -1,15 +1,17 @@
 """What is pasted: made clean, attached where it is long, and recognised where the terminal does not say so. Pure."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from typing import Literal
 
 from paceline.chat.turns import Attached
 from paceline.text import strip_controls
 
 LONG = 8000  # characters that a prompt shows well
 FASTEST = 0.012  # seconds between two keys; a quick typist needs 50 ms, a key held down repeats every 30 ms
-AFTER = 0.06  # and after the last key of a burst, in which its last newline may still come
-ENOUGH = 3  # keys that came that fast make a burst
+ENOUGH = 3  # keys that came that fast, one behind the other, make another one a paste
+HOLD = 0.04  # an Enter waits so long for what may follow it
+LAG = 0.15  # a paste may falter so long on a busy machine; what comes later is typed
+Key = Literal["typed", "held", "pasted"]
 
 
 def cleaned(text: str) -> str:
@@ -22,6 +24,11 @@ def line_count(text: str) -> int:
     return text.count("\n") + (0 if text.endswith("\n") or not text else 1)
 
 
+def is_long(text: str, lines: int) -> bool:
+    """Whether a clean paste is more than a prompt shows well: more lines than that, or as much text on few of them."""
+    return line_count(text) > lines or len(text) > max(LONG, 100 * lines)
+
+
 def as_attachment(text: str, lines: int, taken: Sequence[str] = ()) -> Attached | None:
     """A paste of more lines than that, or of very long ones, as an attachment; None for one that fits into the prompt.
 
@@ -29,7 +36,7 @@ def as_attachment(text: str, lines: int, taken: Sequence[str] = ()) -> Attached 
     """
     text = cleaned(text)
     count = line_count(text)
-    if count <= lines and len(text) <= LONG:
+    if not is_long(text, lines):
         return None
     base = f"pasted text, {count:,} lines" if count > lines else f"pasted text, {len(text):,} characters"
     name, again = base, 1
@@ -44,25 +51,42 @@ def placeholder(attached: Attached) -> str:
     return f"[{attached.name}]"
 
 
-@dataclass
 class Burst:
     """Tells keys of a paste from typed ones where a terminal does not bracket pastes: by how fast they come.
 
-    A newline within a burst belongs to the text, and must not send it. Times in seconds, of any clock that only rises.
+    Times in seconds, of any clock that only rises. Keys that come in one piece of input may all have the same.
     """
 
-    _last: float = field(default=float("-inf"), init=False)
-    _fast: int = field(default=0, init=False)
-    _until: float = field(default=float("-inf"), init=False)
+    def __init__(self) -> None:
+        self._last = float("-inf")
+        self._run: list[str] = []  # keys that came fast, one behind the other, and are no paste yet
+        self._pasting = False
 
-    def key(self, now: float, *, newline: bool = False) -> bool:
-        """Take a key; whether it is a part of a burst. Of a newline: whether it is text, and does not send.
+    def key(self, character: str, now: float) -> Key:
+        """What a key is: "typed"; "held", an Enter that sends unless another key follows within HOLD; or "pasted".
 
-        Keys that the application reads at once, from one piece of input, may all be given the same time.
+        With the first that is "pasted", `beginning` has those before it that were a part of the paste, too.
         """
-        gap = now - self._last
-        self._last = now
-        self._fast = self._fast + 1 if gap <= FASTEST else 0
-        if self._fast >= ENOUGH:
-            self._until = now + AFTER
-        return self._fast >= ENOUGH or (newline and now <= self._until)
+        gap, self._last = now - self._last, now
+        if self._pasting and gap <= LAG:
+            return "pasted"
+        if not self._pasting and self._run[-1:] == ["\n"] and gap <= HOLD:
+            return self._begin()
+        if self._pasting or gap > FASTEST or self._run[-1:] == ["\n"]:
+            self._pasting, self._run = False, []
+        if character in "\r\n":
+            self._run.append("\n")
+            return "held"
+        if len(self._run) >= ENOUGH:
+            return self._begin()
+        self._run.append(character)
+        return "typed"
+
+    def beginning(self) -> str:
+        """Keys that turned out to be the beginning of a paste; asked once. An Enter among them is the last one."""
+        found, self._run = "".join(self._run), []
+        return found
+
+    def _begin(self) -> Key:
+        self._pasting = True
+        return "pasted"

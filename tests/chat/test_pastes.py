@@ -60,43 +60,65 @@ def test_two_pastes_of_one_length_have_two_names():
 
 
 def fed(gaps, newline_at=()):
-    """For each key whether it is a part of a burst; the first comes after a long while."""
+    """What each key is; the first comes after a long while."""
     burst, now = Burst(), 100.0
     found = []
     for at, gap in enumerate([5.0, *gaps]):
         now += gap
-        found.append(burst.key(now, newline=at in newline_at))
+        found.append(burst.key("\r" if at in newline_at else "x", now))
     return found
 
 
-def test_enter_after_typing_sends():
-    assert not any(fed(TYPED * 3, newline_at={15}))
+def pasted(text, gap):
+    """What a burst makes of a text: what stays in the prompt, what is taken back, what is pasted."""
+    burst, typed, rest, now = Burst(), "", "", 100.0
+    for character in text:
+        now += gap
+        what = burst.key(character, now)
+        if what == "typed":
+            typed += character
+        elif what == "pasted":
+            begun = burst.beginning()
+            assert typed.endswith(begun.removesuffix("\n"))
+            typed = typed[: len(typed) - len(begun.removesuffix("\n"))]
+            rest += begun + character
+    return typed, rest
+
+
+def test_enter_after_typing_is_held_for_a_moment_and_nothing_is_a_paste():
+    found = fed(TYPED * 3, newline_at={15})
+    assert found[15] == "held"
+    assert set(found) == {"typed", "held"}
 
 
 def test_a_key_that_is_held_is_no_paste():
-    assert not any(fed([HELD] * 40, newline_at=range(41)))
+    assert set(fed([HELD] * 40)) == {"typed"}
 
 
-def test_a_newline_within_a_paste_is_text():
-    gaps = [0.0005] * 60
-    assert fed(gaps, newline_at={10, 30, 60})[10] is True
-    assert all(fed(gaps, newline_at={10, 30, 60})[5:])
+@pytest.mark.parametrize("text", ["a\nb\nc\n", "\n\nx\n", "word\n" * 9, "ab", "one line only", "x\ny"])
+@pytest.mark.parametrize("gap", [0.0, 0.002, 0.01])
+def test_no_line_of_a_paste_is_sent_and_none_of_its_keys_is_lost(text, gap):
+    typed, rest = pasted(text, gap)
+    assert typed + rest == text.rstrip("\n") if not rest else typed + rest == text
+    if "\n" in text[:-1]:
+        assert rest == text
 
 
 def test_keys_that_come_at_the_same_moment_are_a_paste():
-    assert all(fed([0.0] * 20, newline_at={7})[4:])
+    assert set(fed([0.0] * 20, newline_at={7})[3:]) == {"pasted"}
 
 
 def test_a_newline_that_lags_behind_a_paste_is_text_and_one_a_moment_later_is_not():
-    assert fed([*[0.001] * 10, 0.04], newline_at={11})[11] is True
-    assert fed([*[0.001] * 10, 0.3], newline_at={11})[11] is False
+    assert fed([*[0.001] * 10, 0.1], newline_at={11})[11] == "pasted"
+    assert fed([*[0.001] * 10, 0.3], newline_at={11})[11] == "held"
 
 
-def test_two_keys_pressed_at_once_do_not_hold_enter_back():
-    assert fed([0.1, 0.004, 0.1, 0.1], newline_at={4})[4] is False
+def test_two_keys_pressed_at_once_are_typed():
+    assert fed([0.1, 0.004, 0.1, 0.1], newline_at={4}) == ["typed"] * 4 + ["held"]
 
 
 def test_after_a_paste_typing_is_typing_again():
-    keys = fed([*[0.001] * 20, *TYPED], newline_at={25})
-    assert keys[20] is True
-    assert keys[25] is False
+    keys = fed([*[0.001] * 20, 0.3, *TYPED], newline_at={26})
+    assert keys[20] == "pasted"
+    assert keys[21] == "typed"
+    assert keys[26] == "held"

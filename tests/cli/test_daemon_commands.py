@@ -68,7 +68,7 @@ def test_status_tells_a_person(own):
     request = working(own.runtime)
     during = run("status").stdout
     assert "plain, context of 64 tokens" in during
-    assert "draft: there is no other" in during
+    assert "completions by the draft model: there is no other" in during
     assert "nothing is loaded" in during  # a note of the service's
     assert ", 1 request\n" in during
     request.close()

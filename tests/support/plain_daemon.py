@@ -29,7 +29,7 @@ class PlainService:
     n_ctx = 64
     loaded_at = 0.0
     notes = ("nothing is loaded",)
-    route = SimpleNamespace(model="draft", reason="there is no other")
+    route = SimpleNamespace(model="draft", reason="there is no other", name="draft model")
 
     def __init__(self) -> None:
         self.closed = threading.Event()

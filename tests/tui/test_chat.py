@@ -44,6 +44,7 @@ async def write(pilot, text, *, send=True):
     if send:
         await pilot.pause(0.1)
         await pilot.press("enter")
+        await pilot.pause(0.1)  # a paste might have gone on behind it
         await quiet(pilot)
 
 

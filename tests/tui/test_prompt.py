@@ -5,7 +5,6 @@ from contextlib import asynccontextmanager
 import pytest
 from textual import events
 
-from paceline.chat.pastes import Burst
 from paceline.tui.widgets.prompt import Prompt
 from support.transcripts import Stage, seen
 
@@ -27,6 +26,7 @@ def paste(prompt, text):
 async def test_enter_sends_what_is_written_and_leaves_it_there():
     async with typing() as (prompt, pilot, app):
         await pilot.press("h", "i", "enter")
+        await pilot.pause(0.1)
         assert [sent.text for sent in app.kept(Prompt.Submitted)] == ["hi"]
         assert prompt.text == "hi"
 
@@ -56,6 +56,7 @@ async def test_a_long_paste_is_handed_on():
         assert [pasted.text for pasted in app.kept(Prompt.Pasted)] == [text]
         assert prompt.text == ""
         await pilot.press("x", "enter")
+        await pilot.pause(0.1)
         assert [sent.text for sent in app.kept(Prompt.Submitted)] == ["x"]
 
 
@@ -64,22 +65,23 @@ async def test_a_paste_of_5000_lines_fits_into_the_prompt_where_that_is_wanted()
         paste(prompt, "word\n" * 5000)
         await pilot.pause()
         await pilot.press("x", "enter")
+        await pilot.pause(0.1)
         assert app.kept(Prompt.Submitted)[0].text == "word\n" * 5000 + "x"
 
 
 async def test_a_paste_without_brackets_sends_nothing_and_comes_as_one():
-    burst = Burst()
-    async with typing(burst=lambda key, now: burst.key(now, newline=key in "\r\n")) as (prompt, pilot, app):
+    async with typing() as (prompt, pilot, app):
         for line in range(40):
             for character in f"line {line}":
                 prompt.post_message(events.Key("space" if character == " " else character, character))
             prompt.post_message(events.Key("enter", "\r"))
-        await pilot.pause(0.2)
+        await pilot.pause(0.5)
         assert not app.kept(Prompt.Submitted)
         pasted = prompt.text + "".join(each.text for each in app.kept(Prompt.Pasted))
         assert pasted == "".join(f"line {line}\n" for line in range(40))
         assert len(app.kept(Prompt.Pasted)) == 1
         await pilot.press("enter")
+        await pilot.pause(0.1)
         assert len(app.kept(Prompt.Submitted)) == 1
 
 

@@ -14,7 +14,7 @@ from textual.timer import Timer
 
 from paceline.chat.conversation import Conversation
 from paceline.chat.happenings import Added, Changed, Grew, Happening, Moved, Queued, Told, Working
-from paceline.chat.pastes import Burst, as_attachment, placeholder
+from paceline.chat.pastes import as_attachment, placeholder
 from paceline.chat.services import Services
 from paceline.chat.turns import Attached, Session, Turn
 from paceline.config import Config
@@ -81,7 +81,6 @@ class ChatScreen(Screen[None]):
         self._open = False  # whether there is a conversation yet
         self._figures = Figures(hint="? keys")
         self._rounds = 0
-        self._burst = Burst()
         self.attached: tuple[Attached, ...] = ()  # with the next message
         self.editing: int | None = None  # the turn that the next message takes the place of
         self.output: Attached | None = None  # of the last command
@@ -129,7 +128,6 @@ class ChatScreen(Screen[None]):
             previous=history.previous,
             following=self._following,
             paste_lines=self.config.chat.paste_lines,
-            burst=lambda key, now: self._burst.key(now, newline=key in "\r\n"),
         )
         yield Footer(id="footer")
 

@@ -12,12 +12,11 @@ from textual.timer import Timer
 from textual.widgets import TextArea
 
 from paceline.chat.context.mentions import typing
-from paceline.chat.pastes import cleaned, line_count
+from paceline.chat.pastes import HOLD, LAG, Burst, cleaned, is_long
 
 PopupKey = Literal["up", "down", "tab", "enter", "escape", "pageup", "pagedown"]
 POPUP_KEYS = ("up", "down", "tab", "enter", "escape", "pageup", "pagedown")
 NEWLINES = ("shift+enter", "alt+enter", "ctrl+enter", "ctrl+j")
-SETTLED = 0.05  # seconds without a key after which a paste without brackets is over
 
 
 class Prompt(TextArea):
@@ -74,18 +73,18 @@ class Prompt(TextArea):
         previous: Callable[[str], str | None] | None = None,
         following: Callable[[], str | None] | None = None,
         paste_lines: int = 30,
-        burst: Callable[[str, float], bool] | None = None,
         placeholder: str = "",
         id: str | None = None,
     ) -> None:
         """previous, following: the inputs before and after, for up and down at the edges; previous gets what is
-        written now. paste_lines: a longer paste is posted as Pasted. burst: told of every key (its character, seconds
-        on a clock), says whether it belongs to text that is pasted without brackets.
+        written now. paste_lines: a longer paste is posted as Pasted.
         """
         super().__init__(id=id, compact=True, highlight_cursor_line=False, placeholder=placeholder)
         self.cursor_blink = False  # a blinking cursor wakes the processor twice a second
         self._previous, self._following = previous, following
-        self._paste_lines, self._burst = paste_lines, burst
+        self._paste_lines = paste_lines
+        self._burst = Burst()
+        self._sending: Timer | None = None  # an Enter that waits for what may follow it
         self._pasting: list[str] = []  # what has come of a paste without brackets
         self._last = 0.0  # when the last key came
         self._settling: Timer | None = None
@@ -130,22 +129,44 @@ class Prompt(TextArea):
         self.move_cursor((before.count("\n"), len(before) - before.rfind("\n") - 1))
 
     async def _on_key(self, event: events.Key) -> None:
-        if self.popup_open and event.key in POPUP_KEYS:
+        if self.popup_open and event.key in POPUP_KEYS and not self._pasting:
             self.post_message(self.Popup(cast(PopupKey, event.key)))
         elif event.key in NEWLINES:
             self._end_paste()
             self.put("\n")
-        elif self._is_pasted(event):
-            self._pasting.append("\n" if event.key == "enter" else event.character or "")
-            self._wait_for_more()
-        elif event.key == "enter":
-            self._end_paste()
-            self.post_message(self.Submitted(self.text))
-        else:
+        elif (character := _character(event)) is None or not self._takes(character, event.time):
             self._end_paste()
             return
         event.stop()
         event.prevent_default()
+
+    def _takes(self, character: str, now: float) -> bool:
+        """Whether a key is done with: it is Enter, or text of a paste that the terminal did not mark as one."""
+        what = self._burst.key(character, now)
+        if what == "typed":
+            return False
+        if what == "held":
+            self._end_paste()
+            self._sending = self.set_timer(HOLD, self._send)
+            return True
+        if self._sending is not None:
+            self._sending.stop()
+            self._sending = None
+        if begun := self._burst.beginning():
+            self._take_back(begun.removesuffix("\n"))
+            self._pasting.append(begun)
+        self._pasting.append("\n" if character == "\r" else character)
+        self._wait_for_more()
+        return True
+
+    def _take_back(self, typed: str) -> None:
+        """Text before the cursor was the beginning of a paste."""
+        row, column = self.cursor_location
+        self.delete((row, max(0, column - len(typed))), (row, column), maintain_selection_offset=False)
+
+    def _send(self) -> None:
+        self._sending = None
+        self.post_message(self.Submitted(self.text))
 
     async def _on_paste(self, event: events.Paste) -> None:
         event.stop()
@@ -153,24 +174,16 @@ class Prompt(TextArea):
         self._end_paste()
         self._paste(event.text)
 
-    def _is_pasted(self, event: events.Key) -> bool:
-        """Whether the key is text of a paste that the terminal did not mark as one."""
-        character = "\r" if event.key == "enter" else event.character if event.is_printable else None
-        if character is None or self._burst is None:
-            return False
-        gap, self._last = event.time - self._last, event.time
-        return self._burst(character, event.time) or (bool(self._pasting) and gap < SETTLED)
-
     def _paste(self, text: str) -> None:
         text = cleaned(text)
-        if line_count(text) > self._paste_lines:
+        if is_long(text, self._paste_lines):
             self.post_message(self.Pasted(text))
         else:
             self.put(text)
 
     def _wait_for_more(self) -> None:
         if self._settling is None:
-            self._settling = self.set_timer(SETTLED, self._look_for_more)
+            self._settling = self.set_timer(LAG, self._look_for_more)
         else:
             self._settling.reset()
 
@@ -231,3 +244,8 @@ class Prompt(TextArea):
     def action_editor(self) -> None:
         """Asks for an editor."""
         self.post_message(self.EditorWanted(self.text))
+
+
+def _character(event: events.Key) -> str | None:
+    """What a key writes; None for one that does something else."""
+    return "\r" if event.key == "enter" else event.character if event.is_printable else None
