@@ -12,7 +12,7 @@ from paceline.chat.services import Services
 from paceline.chat.store import Store
 from paceline.client.calls import Flow
 from paceline.config import Config
-from paceline.errors import EngineError, InputError
+from paceline.errors import EngineError
 from support.scripted_chat import ScriptedChat
 
 
