@@ -4,7 +4,8 @@ import asyncio
 
 import pytest
 
-from paceline.client.events import End
+from paceline.client.events import End, Pace, Text
+from paceline.config import ChatConfig, Config
 from paceline.errors import EngineError
 from paceline.tui.app import PacelineApp
 from paceline.tui.screens.confirm import ConfirmScreen
@@ -14,6 +15,7 @@ from paceline.tui.screens.review import ReviewScreen
 from paceline.tui.screens.sessions import SessionsScreen
 from paceline.tui.screens.setup import SetupScreen
 from paceline.tui.widgets.prompt import Prompt
+from paceline.tui.widgets.rounds import Rounds
 from paceline.tui.widgets.transcript import Transcript
 from support.app_services import ScriptedClient, services
 
@@ -396,3 +398,77 @@ async def test_nothing_ticks_while_nothing_happens(app):
             if timer._repeat is None and timer._active.is_set()
         ]
         assert ticking == []
+
+
+async def test_drafts_and_rounds_are_shown_and_hidden(app, client):
+    client.says = lambda *_: [Text("a", "ngram"), Pace(3, 20.0, 4, 2), "b"]
+    async with app().run_test() as pilot:
+        await write(pilot, "Hi")
+        transcript, rounds = chat(pilot).query_one(Transcript), chat(pilot).query_one(Rounds)
+        await pilot.press("f2", "f3")
+        assert transcript.drafts
+        assert rounds.display
+        await pilot.press("f2", "f3")
+        assert not transcript.drafts
+        assert not rounds.display
+
+
+async def test_a_session_is_renamed_copied_and_deleted(app):
+    here = app()
+    async with here.run_test() as pilot:
+        await write(pilot, "one")
+        first = chat(pilot).conversation.session.id
+        await write(pilot, "/rename My talk")
+        assert here.services.store.session(first).title == "My talk"
+        await write(pilot, "/fork")
+        copy = chat(pilot).conversation.session.id
+        assert copy != first
+        assert said(pilot) == [("user", "one", "done"), ("assistant", "Hello you.", "done")]
+        await write(pilot, "/delete", send=False)
+        await pilot.press("escape", "enter")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ConfirmScreen))
+        await pilot.press("y")
+        await until(pilot, lambda: said(pilot) == [])
+        assert [each.session.id for each in here.services.store.list()] == [first]
+
+
+async def test_older_turns_are_told_in_short_after_compact(app, client):
+    async with app().run_test() as pilot:
+        await write(pilot, "one")
+        await write(pilot, "two")
+        client.says = lambda *_: ["They said hello."]
+        await write(pilot, "/compact")
+        await until(pilot, lambda: "summary" in told(pilot))
+        client.says = lambda *_: ["Fine."]
+        await write(pilot, "three")
+        asked = client.asked[-1].said
+        assert "They said hello." in asked[0][1]
+        assert [text for role, text in asked if role == "user"] == ["two", "three"]
+        assert [text for role, text, _ in said(pilot) if role == "user"] == ["one", "two", "three"]
+
+
+async def test_another_system_prompt_is_used_from_the_next_message_on(app, client):
+    async with app().run_test() as pilot:
+        await write(pilot, "/system Answer in verse.")
+        await write(pilot, "Hi")
+        assert client.asked[0].said[0] == ("system", "Answer in verse.")
+
+
+async def test_keys_of_the_configuration_take_the_place_of_ours(app):
+    config = Config(chat=ChatConfig(keys={"drafts": "f9"}))
+    async with app(config=config).run_test() as pilot:
+        transcript = chat(pilot).query_one(Transcript)
+        await pilot.press("f2")
+        assert not transcript.drafts
+        await pilot.press("f9")
+        assert transcript.drafts
+
+
+async def test_the_last_answer_is_copied_and_where_it_went_is_said(app, tmp_path):
+    async with app(environ={"PATH": ""}).run_test() as pilot:
+        await write(pilot, "Hi")
+        await write(pilot, "/copy", send=False)
+        await pilot.press("escape", "enter")
+        await until(pilot, lambda: "cache" in told(pilot) or "terminal" in told(pilot))
+        files = [each for each in (tmp_path / "cache").rglob("*") if each.is_file()]
+        assert [each.read_text() for each in files] == ["Hello you."]

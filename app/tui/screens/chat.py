@@ -20,12 +20,13 @@ from paceline.chat.turns import Attached, Session, Turn
 from paceline.config import Config
 from paceline.errors import PacelineError
 from paceline.text import strip_controls
+from paceline.tui.figures import at_the_end, while_working
 from paceline.tui.palette import CommandChosen, SlashProvider
 from paceline.tui.screens.confirm import ConfirmScreen, Question
 from paceline.tui.screens.finder import Finder
 from paceline.tui.suggesting import Suggesting
 from paceline.tui.widgets.attachments import AttachmentBar
-from paceline.tui.widgets.footer import Figures, Footer, reading
+from paceline.tui.widgets.footer import Figures, Footer
 from paceline.tui.widgets.prompt import Prompt
 from paceline.tui.widgets.rounds import Rounds
 from paceline.tui.widgets.transcript import Transcript
@@ -219,28 +220,15 @@ class ChatScreen(Screen[None]):
         return self.conversation.branches().get(turn.id, (1, 1))
 
     def _show_work(self, work: Working) -> None:
-        states = {"idle": "", "waiting": "waiting", "loading": "loading the models", "thinking": "thinking"}
-        if work.what == "reading":
-            left = None if work.ms_left is None else work.ms_left / 1000
-            self.show_figures(state=reading(work.done, work.total, left))
-        elif work.what == "writing":
-            self.show_figures(state="writing", rate=work.per_second, acceptance=work.acceptance, speedup=work.speed_up)
-            if work.per_second and work.tokens != self._rounds:
-                self._rounds = work.tokens
-                self.query_one(Rounds).add(work.per_second, work.acceptance)
-        else:
-            self.show_figures(state=states[work.what])
+        self._figures = while_working(self._figures, work)
+        self.show_figures()
+        if work.what == "writing" and work.per_second and work.tokens != self._rounds:
+            self._rounds = work.tokens
+            self.query_one(Rounds).add(work.per_second, work.acceptance)
 
     def _show_end(self, turn: Turn) -> None:
-        """The figures of the whole answer stay until the next one."""
-        told = turn.timings
-        drafted = told.get("draft_n") or 0
-        self.show_figures(
-            model=turn.model or self._figures.model,
-            rate=told.get("predicted_per_second") or None,
-            acceptance=told.get("draft_n_accepted", 0) / drafted if drafted else None,
-            speedup=told.get("speed_up"),
-        )
+        self._figures = at_the_end(self._figures, turn)
+        self.show_figures()
         self.measure_soon()
 
     def measure_soon(self) -> None:
