@@ -40,6 +40,9 @@ class Draft:
     summary: str = ""  # and this stands for them
 
 
+AGAIN = 0.7  # temperature
+
+
 class Conversation:
     """A session that can be talked to. Belongs to one event loop."""
 
@@ -52,8 +55,9 @@ class Conversation:
         self._queue: deque[Draft] = deque()
         self._answering: Answering | None = None
         self._task: asyncio.Task[None] | None = None
-        self._forgotten = (0, "")  # what the next message is the first to leave out
+        self._forgotten: dict[int | None, tuple[int, str]] = {}  # by leaf: what is left out behind it
         self.options = Options(tell_drafts=True, tell_pace=True, priority="chat")  # for every answer
+        self.again = replace(self.options, temperature=AGAIN)  # for another one: the likeliest would be the same
 
     # --- what there is ----------------------------------------------------------------------------------------------
 
@@ -95,8 +99,8 @@ class Conversation:
 
     def forgotten(self, turns: Sequence[Turn]) -> tuple[int, str]:
         """How many of a branch's first turns the model is no longer shown, and what stands for them."""
-        if self._forgotten[0] and turns and turns[-1].id == self._session.leaf:
-            return self._forgotten
+        if turns and turns[-1].id in self._forgotten:
+            return self._forgotten[turns[-1].id]
         return next(((turn.skipped, turn.summary) for turn in reversed(turns) if turn.skipped), (0, ""))
 
     def messages(self, turns: Sequence[Turn]) -> list[Message]:
@@ -119,6 +123,15 @@ class Conversation:
             return
         self._ask(draft, self._session.leaf)
 
+    def send_waiting(self) -> bool:
+        """Send what waits, now that nothing is being answered; whether there was something."""
+        if self.answering or not self._queue:
+            return False
+        draft = self._queue.popleft()
+        self._tell(Queued(len(self._queue)))
+        self._ask(draft, self._session.leaf)
+        return True
+
     def unqueue(self) -> Draft | None:
         """Take the last message that waits back."""
         if not self._queue:
@@ -126,6 +139,12 @@ class Conversation:
         draft = self._queue.pop()
         self._tell(Queued(len(self._queue)))
         return draft
+
+    def note(self, asked: str, done: str) -> None:
+        """Something was done beside the conversation, which it should know of. Not while an answer is written."""
+        if not self.answering:
+            question = self._add(Turn(0, self._session.leaf, "user", asked))
+            self._add(Turn(0, question.id, "assistant", done))
 
     def stop(self) -> None:
         """End the answer that is being written: the engine stops computing. What waits behind it is kept waiting."""
@@ -139,8 +158,9 @@ class Conversation:
         question = found if found.role == "user" else self._turns.get(found.parent or -1)
         if question is None:
             raise InputError("there is no question to answer again", "choose an answer")
+        known = found.role == "assistant" and found.state in ("done", "length")
         self._select(question.id)
-        self._answer(question.id)
+        self._answer(question.id, self.again if known else self.options)
 
     def edit(self, turn: int, draft: Draft) -> None:
         """Another message in this one's place, and go on from there; the old branch is kept. Raises InputError."""
@@ -173,7 +193,7 @@ class Conversation:
 
     def forget(self, skipped: int, summary: str) -> None:
         """From the next message on the model is not shown so many of the first turns; the summary stands for them."""
-        self._forgotten = (skipped, summary)
+        self._forgotten[self._session.leaf] = (skipped, summary)
 
     def set_system(self, text: str) -> None:
         """Another system prompt from now on; the next turn reads the whole conversation again."""
@@ -199,13 +219,13 @@ class Conversation:
             raise InputError(f"cannot {what} while an answer is written", "stop it first, or wait")
 
     def _ask(self, draft: Draft, parent: int | None) -> None:
-        skipped, summary = (draft.skipped, draft.summary) if draft.skipped else self._forgotten
-        self._forgotten = (0, "")
+        known = self._forgotten.get(parent, (0, ""))
+        skipped, summary = (draft.skipped, draft.summary) if draft.skipped else known
         turn = Turn(0, parent, "user", draft.text, draft.attached, skipped=skipped, summary=summary)
-        self._answer(self._add(turn).id)
+        self._answer(self._add(turn).id, self.options)
 
-    def _answer(self, question: int) -> None:
-        self._write(self._add(Turn(0, question, "assistant", "", state="streaming")), self.options)
+    def _answer(self, question: int, options: Options) -> None:
+        self._write(self._add(Turn(0, question, "assistant", "", state="streaming")), options)
 
     def _write(self, answer: Turn, options: Options) -> None:
         answer = self._kept(replace(answer, state="streaming", error=""))
@@ -220,10 +240,8 @@ class Conversation:
         finally:
             self._answering = self._task = None
             self._tell(Working())
-        if self._queue and answering.turn.state in ("done", "length"):
-            draft = self._queue.popleft()
-            self._tell(Queued(len(self._queue)))
-            self._ask(draft, self._session.leaf)
+        if answering.turn.state in ("done", "length"):
+            self.send_waiting()
 
     def _grew(self, turn: Turn, text: str, drafter: str) -> None:
         self._turns[turn.id] = turn
@@ -250,7 +268,6 @@ class Conversation:
 
     def _select(self, leaf: int | None) -> None:
         self._store.select(self.keep().id, leaf)
-        self._forgotten = (0, "")
         self._session = replace(self._session, leaf=leaf)
         self._tell(Moved())
 

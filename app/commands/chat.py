@@ -64,7 +64,7 @@ def services(config: Config, root: Path, store: Store) -> Services:
         reload=lambda: configuration.load(paths.config_file()),
         is_set_up=is_set_up,
         programs={
-            "bench": lambda workload: _beside("bench", *workload.split()),
+            "bench": lambda workload: _beside("bench", *(["--workload", workload] if workload else [])),
             "stats": lambda _: _beside("stats"),
         },
         environ=os.environ,

@@ -14,6 +14,7 @@ from paceline.chat.edits import store as texts
 from paceline.chat.edits.changes import Change
 from paceline.chat.turns import Turn
 from paceline.errors import InputError
+from paceline.prompts.context import LANGUAGES
 from paceline.tui.screens.confirm import about_command
 from paceline.tui.screens.naming import NamingScreen
 from paceline.tui.widgets.prompt import Prompt
@@ -54,6 +55,8 @@ class Acting:
             conversation.switch(turn, -1 if action == "left" else 1)
         elif action == "retry":
             conversation.retry(turn)
+        elif action == "go_on":
+            conversation.go_on()
         elif action == "copy":
             await self.copy(found.text)
         elif action == "apply":
@@ -74,7 +77,7 @@ class Acting:
         if action == "copy":
             await self.copy(block.text)
         elif action == "save":
-            await self.save(block.text, block.name)
+            await self.save(block.text, block.name or f"snippet{suffix_of(block.language)}")
         elif action == "open":
             await self.open(block)
         elif action == "run":
@@ -93,7 +96,7 @@ class Acting:
     async def save(self, text: str, name: str = "") -> None:
         """Write a text into a file, after its name and a yes. Raises InputError."""
         screen, root = self._screen, self._screen.services.root
-        chosen = await screen.app.push_screen_wait(NamingScreen("Save as", name))
+        chosen = await screen.app.push_screen_wait(NamingScreen("Save as", name or "snippet.txt"))
         if not chosen:
             return
         before = await asyncio.to_thread(texts.read, root, chosen)
@@ -109,7 +112,7 @@ class Acting:
         if path is not None and path.is_file():
             self._edit_file(path)
             return
-        suffix = Path(block.name).suffix if block.name else f".{block.language}" if block.language.isalnum() else ".txt"
+        suffix = Path(block.name).suffix if block.name else suffix_of(block.language)
         changed = self._edited(block.text, suffix)
         if changed != block.text:
             await self.save(changed, block.name)
@@ -143,7 +146,9 @@ class Acting:
 
     async def _run(self, command: Command, seconds: float) -> None:
         screen = self._screen
-        ran = await run(command, seconds)
+        screen.output_panel.begin(f"$ {command.line}")
+        ran = await run(command, seconds, screen.output_panel.add)
+        screen.output_panel.end(f"{ran.how} {ran.status}, {ran.seconds:.1f} s")
         screen.output = ran.attached
         screen.attach((*(each for each in screen.attached if each.kind != "output"), ran.attached))
         screen.tell(f"its output goes with your next message ({ran.how} {ran.status}, {ran.seconds:.1f} s)")
@@ -197,3 +202,8 @@ class Acting:
         self._screen.refresh()
         if status:
             raise InputError(f"{editor} ended with status {status}", "check EDITOR")
+
+
+def suffix_of(language: str) -> str:
+    """How names of files in a language end."""
+    return next((suffix for suffix, name in LANGUAGES.items() if name == language), ".txt")

@@ -1,10 +1,11 @@
 """The terminal app."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import ClassVar
 
 from textual.app import App
 from textual.binding import Binding, BindingType
+from textual.command import Provider
 
 from paceline.chat.services import Services
 from paceline.tui.screens.chat import ChatScreen
@@ -17,6 +18,7 @@ class PacelineApp(App[None]):
     TITLE = "Paceline"
     CSS_PATH = "app.tcss"
     ENABLE_COMMAND_PALETTE = True
+    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = set()  # the palette has the screens' own
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+q", "quit", "Quit", show=False, id="app.quit"),
     ]

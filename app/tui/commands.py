@@ -12,6 +12,7 @@ from paceline.chat.turns import Turn
 from paceline.errors import InputError
 from paceline.text import strip_controls
 from paceline.tui.screens.confirm import Question, about_files
+from paceline.tui.screens.naming import NamingScreen
 from paceline.tui.widgets.prompt import Prompt
 from paceline.tui.widgets.transcript import Transcript
 
@@ -45,9 +46,10 @@ class Commands:
 
     def set_up(self) -> None:
         """Offer to fetch models, since there are none."""
-        self._screen.do(self._set_up())
+        self._screen.do(self.set_up_now())
 
-    async def _set_up(self) -> None:
+    async def set_up_now(self) -> None:
+        """The same, and wait for it."""
         from paceline.tui.screens.setup import SetupScreen
 
         if await self._screen.app.push_screen_wait(SetupScreen(self._screen.services.models)):
@@ -106,7 +108,10 @@ class Commands:
         if not session.id:
             raise InputError("there is nothing to export yet", "say something first")
         session = services.store.session(session.id)
-        name = name or export.file_name(session, f".{kind}")
+        if not name:
+            name = await screen.app.push_screen_wait(NamingScreen("Export to", export.file_name(session, f".{kind}")))
+            if not name:
+                return
         if kind == "json":
             content = export.json_(session, services.store.turns(session.id))
         else:

@@ -111,7 +111,10 @@ class Editing:
         change = change_of(asked, answer)
         if change is None or (not change.changes and not change.notes):
             raise InputError("the answer changes nothing", "say more exactly what is to be changed")
-        await self.review((change,))
+        await screen.while_nothing_is_typed()
+        written = await self.review((change,))
+        done = f"Changed {name}." if written else f"The change of {name} was not accepted: the file is as it was."
+        screen.conversation.note(f"/edit {name} {wish}", done)
 
     async def _computed(
         self, messages: Sequence[Message], options: Options, complete: Callable[[str], bool], cancel: Cancel
@@ -150,12 +153,11 @@ class Editing:
             await asyncio.to_thread(lambda: journal.undo(entry, force=True))
         screen.tell(f"as it was: {', '.join(names)}")
 
-    async def review(self, changes: Sequence[Change]) -> None:
-        """Let the person choose, then write."""
+    async def review(self, changes: Sequence[Change]) -> bool:
+        """Let the person choose, then write. Whether anything was written."""
         screen = self._screen
         accepted = await screen.app.push_screen_wait(ReviewScreen(changes, screen.config.chat.diff))
-        if accepted:
-            await self._commit(accepted)
+        return bool(accepted) and await self._commit(accepted or ())
 
     async def write(self, changes: Sequence[Change], asked: str) -> None:
         screen, root = self._screen, self._screen.services.root
@@ -164,7 +166,7 @@ class Editing:
         if await screen.ask(about_files(asked, names, outside)):
             await self._commit([Accepted(each.path, each.before, each.after) for each in changes], asked=True)
 
-    async def _commit(self, accepted: Sequence[Accepted], *, asked: bool = False) -> None:
+    async def _commit(self, accepted: Sequence[Accepted], *, asked: bool = False) -> bool:
         screen, root = self._screen, self._screen.services.root
         outside = [each.path for each in accepted if texts.outside(root, each.path)]
         if (
@@ -172,10 +174,11 @@ class Editing:
             and not asked
             and not await screen.ask(about_files("Write outside of the workspace?", outside, outside))
         ):
-            return
+            return False
         await asyncio.to_thread(screen.services.journal().apply, root, accepted)
         screen.tell(f"written: {', '.join(each.path for each in accepted)} · Ctrl-Z takes it back")
         screen.suggesting.refresh_workspace()
+        return True
 
     def _before(self, turn: int) -> list[Turn]:
         return [each for each in self._screen.conversation.path if each.id <= turn]

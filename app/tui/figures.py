@@ -15,8 +15,8 @@ def while_working(before: Figures, work: Working) -> Figures:
         left = None if work.ms_left is None else work.ms_left / 1000
         return replace(before, state=reading(work.done, work.total, left))
     if work.what == "writing":
-        pace = {"rate": work.per_second, "acceptance": work.acceptance, "speedup": work.speed_up}
-        return replace(before, state="writing", **pace)
+        now = replace(before, state="writing", rate=work.per_second)
+        return replace(now, acceptance=work.acceptance, speedup=work.speed_up)
     return replace(before, state=STATES[work.what])
 
 

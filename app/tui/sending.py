@@ -38,9 +38,10 @@ class Sending:
 
     async def submit(self, text: str) -> None:
         """What Enter does: a command of the app, one of the shell, or a message. Raises PacelineError."""
-        if not text.strip():
-            return
         screen = self._screen
+        if not text.strip():
+            screen.conversation.send_waiting()
+            return
         found = parse(text)
         if isinstance(found, Unknown):
             near = f"did you mean {' or '.join(f'/{each}' for each in found.near)}?" if found.near else ""
@@ -57,6 +58,10 @@ class Sending:
 
     async def _message(self, text: str) -> None:
         screen = self._screen
+        if not screen.services.is_set_up(screen.config):
+            await screen.commands.set_up_now()
+            if not screen.services.is_set_up(screen.config):
+                return  # the message stays in the prompt
         attached = await self._mentioned(text)
         draft = await self._fitting(text, attached)
         if draft is None:
@@ -64,6 +69,7 @@ class Sending:
         self._entered(text)
         editing, screen.editing = screen.editing, None
         screen.attach(())
+        screen.output_panel.hide()
         if editing is not None:
             screen.conversation.edit(editing, draft)
         else:
@@ -72,7 +78,9 @@ class Sending:
     def _entered(self, text: str) -> None:
         """It is on its way: the prompt is empty again."""
         self._screen.services.history.add(text)
-        self._screen.query_one(Prompt).replace_all("")
+        prompt = self._screen.query_one(Prompt)
+        prompt.replace_all("")
+        prompt.history.clear()  # undoing is for what is done now
 
     async def _mentioned(self, text: str) -> tuple[Attached, ...]:
         """What is attached, and what the text mentions. Raises InputError where that cannot be."""

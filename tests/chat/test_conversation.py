@@ -219,6 +219,7 @@ async def test_another_answer_stands_beside_the_first(talk):
     second = here.conversation.path[-1].id
     assert here.conversation.siblings(second) == (first, second)
     assert here.engine.asked[1].said == here.engine.asked[0].said
+    assert here.engine.asked[1].options.temperature > 0
 
 
 async def test_nothing_is_rearranged_while_an_answer_is_written(talk):
@@ -298,3 +299,23 @@ async def test_a_branch_from_before_still_has_all_of_its_turns(talk):
     here.conversation.retry(here.conversation.path[3].id)
     await here.quiet()
     assert here.engine.asked[3].said == here.engine.asked[1].said
+
+
+async def test_what_was_left_out_stays_left_out_when_another_branch_was_looked_at(talk):
+    here = talk()
+    await here.ask("one")
+    await here.ask("two")
+    first = here.conversation.path[0].id
+    here.conversation.forget(2, "They greeted.")
+    here.conversation.edit(first, Draft("ONE"))
+    await here.quiet()
+    here.conversation.switch(here.conversation.path[0].id, -1)
+    assert here.conversation.forgotten(here.conversation.path) == (2, "They greeted.")
+
+
+async def test_what_was_done_beside_it_is_a_part_of_the_conversation(talk):
+    here = talk()
+    here.conversation.note("/edit a.py rename", "Changed a.py.")
+    await here.ask("And now?")
+    assert here.engine.asked[0].said[1:3] == [("user", "/edit a.py rename"), ("assistant", "Changed a.py.")]
+    assert here.kept()[:2] == [("user", "/edit a.py rename", "done"), ("assistant", "Changed a.py.", "done")]

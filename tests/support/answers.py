@@ -11,7 +11,7 @@ from paceline.prompts.context import Attachment, with_files
 
 FOLDER = Path(__file__).parents[1] / "chat" / "answers"
 TASKS = Path(__file__).parents[1] / "bench" / "answers"
-BATCHES = ("first", "second", "third", "fourth")
+BATCHES = ("first", "second", "third", "fourth", "fifth", "sixth")
 
 
 @dataclass(frozen=True)

@@ -246,6 +246,7 @@ async def test_edit_asks_with_the_file_as_its_draft(app, client):
         await pilot.press("escape")
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(pilot.app.screen, ReviewScreen))
+        await pilot.pause(0.6)
         assert "x = 1" in client.asked[0].options.original
         await pilot.press("a")
         await pilot.press("enter")
@@ -472,3 +473,74 @@ async def test_the_last_answer_is_copied_and_where_it_went_is_said(app, tmp_path
         await until(pilot, lambda: "cache" in told(pilot) or "terminal" in told(pilot))
         files = [each for each in (tmp_path / "cache").rglob("*") if each.is_file()]
         assert [each.read_text() for each in files] == ["Hello you."]
+
+
+async def test_undo_takes_back_what_was_written_also_from_the_prompt(app, client):
+    client.says = lambda messages, options: ["```python\ny = 1\n```\n"]
+    here = app()
+    file = here.services.root / "app.py"
+    file.write_text("x = 1\n")
+    async with here.run_test() as pilot:
+        await write(pilot, "/edit app.py rename x to y", send=False)
+        await pilot.press("escape", "enter")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ReviewScreen))
+        await pilot.pause(0.6)
+        await pilot.press("a", "enter")
+        await until(pilot, lambda: file.read_text() == "y = 1\n")
+        await until(pilot, lambda: pilot.app.screen is chat(pilot))
+        assert [text for _, text, _ in said(pilot)] == ["/edit app.py rename x to y", "Changed app.py."]
+        await pilot.press("ctrl+z")
+        await until(pilot, lambda: file.read_text() == "x = 1\n")
+
+
+async def test_the_output_of_a_command_is_seen_until_the_next_message(app):
+    async with app().run_test() as pilot:
+        await write(pilot, "!echo over; exit 3", send=False)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ConfirmScreen))
+        await pilot.pause(0.6)
+        await pilot.press("y")
+        await until(pilot, lambda: any("exited 3" in line for line in chat(pilot).output_panel.lines))
+        assert "over" in chat(pilot).output_panel.lines
+        assert chat(pilot).output_panel.display
+        await write(pilot, "Why?")
+        assert not chat(pilot).output_panel.display
+
+
+async def test_what_waits_behind_a_failure_is_taken_back_with_up_or_sent_with_enter(app, client):
+    client.gate.clear()
+    client.error = EngineError("it broke", "ask again")
+    async with app().run_test() as pilot:
+        await write(pilot, "one", send=False)
+        await pilot.press("enter")
+        await until(pilot, lambda: len(client.asked) == 1)
+        for text in ("two", "three"):
+            await write(pilot, text, send=False)
+            await pilot.press("enter")
+            await pilot.pause(0.1)
+        client.gate.set()
+        await quiet(pilot)
+        assert said(pilot)[-1][2] == "failed"
+        client.error = None
+        chat(pilot).query_one(Prompt).focus()
+        await pilot.press("up")
+        await until(pilot, lambda: chat(pilot).query_one(Prompt).text == "three")
+        await write(pilot, "")
+        await until(pilot, lambda: len(client.asked) == 2)
+        await quiet(pilot)
+        assert client.asked[1].said[-1][1].endswith("two")
+        assert chat(pilot).conversation.queued == ()
+
+
+async def test_who_declines_to_set_up_keeps_the_message(app, client):
+    async with app(is_set_up=False).run_test() as pilot:
+        await until(pilot, lambda: isinstance(pilot.app.screen, SetupScreen))
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is chat(pilot))
+        await write(pilot, "Hi", send=False)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(pilot.app.screen, SetupScreen))
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is chat(pilot))
+        assert chat(pilot).query_one(Prompt).text == "Hi"
+        assert client.asked == []

@@ -1,6 +1,7 @@
 """What lines define, and from where to where: functions, classes, sections. By lines, so that parts of files do, too.
 
-Languages with braces are read by their braces, Python and YAML by indentation, TOML and Markdown by headings. A text
+Languages with braces are read by their braces, Python and YAML by indentation, TOML and Markdown by headings, SQL by
+its statements that create something. A text
 that is laid out so unusually that this fails has no definitions, or some that end too early, never a wrong name.
 """
 
@@ -48,6 +49,15 @@ _TOML = re.compile(r"(?P<name>\[\[?[^\]\n]+\]\]?)\s*(?:#.*)?")
 _MARKDOWN = re.compile(r"(?P<level>#{1,6})\s+(?P<name>.*?)\s*#*")
 _YAML = re.compile(r"(?P<name>[\w.\"'/-]+)\s*:\s*(?:[|>][+-]?)?\s*(?:#.*)?")
 _RULE = re.compile(r"(?P<name>[^{}@;]*[^{}@;\s])\s*\{")
+_CREATE = re.compile(
+    r"CREATE\s+(?:(?:OR\s+REPLACE|TEMP|TEMPORARY|UNIQUE|MATERIALIZED)\s+)*"
+    r"(?P<kind>TABLE|VIEW|INDEX|FUNCTION|PROCEDURE|TRIGGER|TYPE)\s+(?:CONCURRENTLY\s+)?(?:IF\s+NOT\s+EXISTS\s+)?"
+    r"(?P<name>[\w.\"`\[\]]+)",
+    re.IGNORECASE,
+)
+_SQL_LITERAL = re.compile(r"'(?:''|[^'])*'|--.*|/\*.*?\*/")
+_SQL_INNER = re.compile(r"\bEND\s+(?:IF|LOOP|WHILE|REPEAT)\b", re.IGNORECASE)  # what begins without BEGIN
+_SQL_OPENS, _SQL_CLOSES = re.compile(r"\b(?:BEGIN|CASE)\b|\(", re.IGNORECASE), re.compile(r"\bEND\b|\)", re.IGNORECASE)
 _ABOVE = re.compile(r"(?:@|#\[|//|/\*|\*|#(?!include|define|if|endif|else|pragma)|--)")
 _LITERAL = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|`(?:\\.|[^`\\])*`|//.*|/\*.*?\*/")
 _BRACES = {
@@ -95,6 +105,8 @@ def definitions(lines: Sequence[str], language: str) -> tuple[Definition, ...]:
         found = _by_headings(lines, _TOML)
     elif language in ("yaml", "yml"):
         found = _by_keys(lines)
+    elif language == "sql":
+        found = _by_statements(lines)
     elif language in ("markdown", "md"):
         found = _by_headings(lines, _MARKDOWN)
     else:
@@ -253,6 +265,35 @@ def _by_keys(lines: Sequence[str]) -> list[tuple[str, int, int]]:
             open_.append((match["name"], at, indent))
         last = at
     return [*found, *((name, head, last + 1) for name, head, _ in open_)]
+
+
+def _by_statements(lines: Sequence[str]) -> list[tuple[str, int, int]]:
+    """What SQL creates. A statement ends with a semicolon outside of brackets, blocks and dollar quotes."""
+    found = list[tuple[str, int, int]]()
+    name, head, depth, quoted, last = "", 0, 0, False, -1
+    for at, line in enumerate(lines):
+        code = _SQL_INNER.sub("", _SQL_LITERAL.sub("''", line)).strip()
+        start = _CREATE.match(code)
+        if name and start and not quoted:  # the one before has no semicolon
+            found.append((name, head, last + 1))
+            name = ""
+        if not name and start:
+            name, head, depth, quoted = f"{start['kind'].upper()} {_plain(start['name'])}", at, 0, False
+        if code:
+            last = at
+        if not name:
+            continue
+        quoted ^= code.count("$$") % 2 == 1
+        depth += len(_SQL_OPENS.findall(code)) - len(_SQL_CLOSES.findall(code))
+        if code.endswith(";") and depth <= 0 and not quoted:
+            found.append((name, head, at + 1))
+            name = ""
+    return [*found, (name, head, last + 1)] if name else found
+
+
+def _plain(name: str) -> str:
+    """A name of SQL without quotation marks."""
+    return name.translate(dict.fromkeys(map(ord, '"`[]'))).lower()
 
 
 def _indent(line: str) -> int:

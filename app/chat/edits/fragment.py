@@ -1,18 +1,19 @@
-"""Answers that show a part of a file: definitions that replace those of the same name, or lines in context."""
+"""Answers that show a part of a file: definitions that replace those of the same name, or else lines in context."""
 
 import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
 
-from paceline.chat.edits import elisions, matching, shape
+from paceline.chat.edits import elisions, excerpt, shape
 from paceline.chat.edits.definitions import Definition, definitions
+from paceline.chat.edits.fields import fields
 from paceline.chat.edits.shape import File, Indenting
 from paceline.chat.edits.splices import Outcome, Splice, overlap, spliced
-from paceline.chat.edits.whole import IMPORT
+from paceline.chat.edits.whole import IMPORT, LONG, gone
 
 _KEY = re.compile(r"(?P<name>(?:[\w.$-]+|\"[^\"]+\"))\s*[:=](?!=)")
-_START = re.compile(r"[\w.$ ]{5,}[(=:]")  # what a statement begins with
 _SOURCE = re.compile(r"from\s+(?P<module>[\w.]+)\s+import\s+(?P<names>[\w, ]+)")
 _COMMENT = re.compile(r"(?:#(?!include|\[)|//|/\*|\*|<!--|--|\"\"\")")
 _METHOD = re.compile(r"(?:.*\(\s*&?(?:mut\s+)?(?:self|cls)\b)")
@@ -28,7 +29,9 @@ _KEYED = {
     "yaml",
     "yml",
 }  # where definitions are lists of keys, which may be shown in part
-ENOUGH = 0.5  # of an excerpt's lines, how many must be the file's
+_MODIFIERS = re.compile(r"(?:(?:export|default|pub(?:\([^)]*\))?|public|private|protected)\s+)+")
+_CLASS = re.compile(r"(?:[\w()]+\s+)*(?:class|interface|enum|record|struct|object|trait|union)\s+\w")
+SAME = 0.9  # of a definition's text but for its name, how much is the same where it only has another name
 
 
 @dataclass
@@ -42,6 +45,7 @@ class _Work:
     notes: list[str] = field(default_factory=list)
     placed: int = 0  # definitions that have found their place
     known: int = 0  # of them, those that the file has, or that stand beside such
+    left_out: int = 0  # lines that have found none
 
     def __post_init__(self) -> None:
         self.had = definitions(self.old, self.language)
@@ -59,11 +63,22 @@ def apply(file: File, new: Sequence[str], language: str) -> Outcome | None:
     work = _Work(file.bare, new, language)
     if work.said and _known(work):
         _merge(work, None, None)
+        if work.left_out and (lines := _as_excerpt(file, work)) is not None:
+            return lines
         if work.placed and not overlap(work.splices):
             return _outcome(file, work)
         if work.notes:
             return Outcome(file.text(file.raw), False, tuple(work.notes), applied=False)
-    return _excerpt(file, work)
+    return excerpt.apply(file, work.new)
+
+
+def _as_excerpt(file: File, work: _Work) -> Outcome | None:
+    """The same, where not all of the lines belong to a definition: as lines in context, if that takes nothing away."""
+    found = excerpt.apply(file, work.new)
+    if work.language in _KEYED or found is None or not found.applied:
+        return None
+    lost = gone(file.bare, shape.file(found.text or "").bare, work.language)
+    return None if lost else found
 
 
 def _outcome(file: File, work: _Work) -> Outcome:
@@ -89,6 +104,7 @@ def _merge(work: _Work, here: int | None, there: int | None) -> None:
             work.doubt(doubt)
         elif match is not None:
             pairs[number] = match
+    pairs |= _renamed(work, here, there, pairs)
     _loose(work, here, there)
     siblings = _children(work.said, there)
     for number in siblings:
@@ -96,6 +112,29 @@ def _merge(work: _Work, here: int | None, there: int | None) -> None:
             _replace(work, pairs[number], number)
         elif not _ambiguous(work, number):
             _insert(work, here, siblings, number, pairs)
+
+
+def _renamed(work: _Work, here: int | None, there: int | None, pairs: dict[int, int]) -> dict[int, int]:
+    """A definition under a name that the file does not have, in the place of the only one that the answer lacks, with
+    the same text: it has another name now.
+    """
+    siblings, own = _children(work.said, there), _children(work.had, here)
+    new = [each for each in siblings if each not in pairs]
+    missing = [each for each in own if each not in pairs.values()]
+    if here is None or len(new) != 1 or len(missing) != 1 or siblings.index(new[0]) != own.index(missing[0]):
+        return {}
+    said, had = work.said[new[0]], work.had[missing[0]]
+    texts = (_anonymous(work.new, said), _anonymous(work.old, had))
+    if max(map(len, texts)) > LONG or SequenceMatcher(None, *texts, autojunk=False).ratio() < SAME:
+        return {}
+    work.doubt(f"{said.name} was taken for another name of {had.name}, which the answer leaves out")
+    return {new[0]: missing[0]}
+
+
+def _anonymous(lines: Sequence[str], each: Definition) -> str:
+    """The text of a definition without its name."""
+    text = "\n".join(line.strip() for line in lines[each.head : each.end])
+    return re.sub(rf"(?<!\w){re.escape(each.name)}(?!\w)", "", text)
 
 
 def _ambiguous(work: _Work, number: int) -> bool:
@@ -106,6 +145,9 @@ def _ambiguous(work: _Work, number: int) -> bool:
 def _counterpart(work: _Work, wanted: Definition, here: int | None, *, anywhere: bool) -> tuple[int | None, str]:
     """The file's definition of this name: in the same place, or anywhere, if there is only one. And why not."""
     same = [at for at, each in enumerate(work.had) if each.name == wanted.name]
+    if not _CLASS.match(work.new[wanted.head].strip()):  # else a constructor has the name of its class
+        inside = {each.parent for each in work.had}
+        same = [at for at in same if at not in inside or not _CLASS.match(work.old[work.had[at].head].strip())]
     found = [at for at in same if work.had[at].parent == here] or (same if anywhere else [])
     if len(found) > 1:
         head = work.new[wanted.head].strip()
@@ -147,6 +189,8 @@ def _replace(work: _Work, match: int, number: int) -> None:
     lines = list(work.new[said.top : said.end])
     fit = _fit(work, had, said)
     lines = [fit(line) for line in lines]
+    head = said.head - said.top
+    lines[head] = _as_public(work, old, lines[head:], had)
     if marks:
         body = {at - said.top for at in marks}
         front = said.head - said.top
@@ -157,9 +201,42 @@ def _replace(work: _Work, match: int, number: int) -> None:
         lines = [*lines[:front], *whole[0]]
         if not whole[1]:
             work.doubt(f"what the answer leaves out of {had.name} was filled in by guessing")
+    elif missing := fields(old, work.language) - fields(lines[head:], work.language):
+        work.doubt(f"the answer leaves {', '.join(sorted(missing))} out of {had.name}")
+    if inner and not shown:
+        lines = _with_inner(work, match, lines)
     work.placed += 1
     work.known += 1
     work.splices.append(Splice(start, had.end, lines))
+
+
+def _with_inner(work: _Work, match: int, lines: list[str]) -> list[str]:
+    """A class that is shown without any of its methods, with those that it has."""
+    had = work.had[match]
+    start = min(work.had[at].top for at in _children(work.had, match))
+    while not work.old[start - 1].strip():
+        start -= 1
+    kept = list(work.old[start : had.end])
+    if start <= had.head + 1 and kept[0].strip():
+        kept.insert(0, "")
+    work.doubt(f"the answer shows {had.name} without what is defined in it, which is kept")
+    closes = bool(lines) and lines[-1].strip().startswith("}") and kept[-1].strip().startswith("}")
+    return [*(lines[:-1] if closes else lines), *kept]
+
+
+def _as_public(work: _Work, old: Sequence[str], new: Sequence[str], had: Definition) -> str:
+    """A head with the `export`, `pub` or `public` of the file's where it says nothing about that and the file does: an
+    answer that shows a definition by itself leaves it out as often as not. Where it changes nothing else, it may mean
+    that; or it is an example.
+    """
+    found = _MODIFIERS.match(old[0].strip())
+    if found is None or _MODIFIERS.match(new[0].strip()):
+        return new[0]
+    if [line.strip() for line in old[1:]] == [line.strip() for line in new[1:]]:
+        work.doubt(f"the answer shows {had.name} without {found[0].strip()}")
+        return new[0]
+    work.doubt(f"the answer shows {had.name} without {found[0].strip()}, which is kept")
+    return shape.blanks(new[0]) + found[0] + new[0].strip()
 
 
 def _fit(work: _Work, had: Definition, said: Definition) -> Indenting:
@@ -178,6 +255,8 @@ def _insert(work: _Work, here: int | None, siblings: Sequence[int], number: int,
         line = near.end if before is not None else near.top
         work.splices.append(_addition(work, said, near.head, line, after=before is not None))
         work.placed += 1
+        if work.language == "sql":  # where the order of statements matters
+            work.doubt(f"{said.name} was put beside {near.name}, as in the answer")
         return
     holder = here if here is not None else _holder(work, said)
     inner = [work.had[each] for each in _children(work.had, holder)]
@@ -245,11 +324,28 @@ def _loose(work: _Work, here: int | None, there: int | None) -> None:
         elif last is not None and here is not None:
             work.splices.append(Splice(last + 1, last + 1, [shape.blanks(work.old[last]) + bare]))
             work.placed += 1
+        elif here is not None and work.language in _KEYED and _KEY.match(bare) and mine:
+            last = _appended(work, here, bare, mine)
         elif not _COMMENT.match(bare):
             left_out += 1
+    work.left_out += left_out
     if left_out:
         lines = "1 line" if left_out == 1 else f"{left_out} lines"
         work.doubt(f"{lines} of the answer could not be placed, and are left out")
+
+
+def _appended(work: _Work, here: int, bare: str, mine: Sequence[int]) -> int:
+    """Put a key that the file does not have behind the others that stand with it; the line that it stands after."""
+    keys = [at for at in mine if _KEY.match(work.old[at].strip())]
+    inner = [work.had[each] for each in _children(work.had, here)]
+    near = keys[0] if keys else mine[0]
+    last = keys[-1] if keys else near
+    if inner and work.language in ("yaml", "yml"):
+        near, last = inner[0].head, max(last, *(each.end - 1 for each in inner))
+    work.splices.append(Splice(last + 1, last + 1, [shape.blanks(work.old[near]) + bare]))
+    work.placed += 1
+    work.doubt(f"{bare} was put behind the others of {work.had[here].name}: the answer does not say where it belongs")
+    return last
 
 
 def _scope(found: Sequence[Definition], parent: int | None, length: int) -> list[int]:
@@ -291,71 +387,3 @@ def _import(work: _Work, bare: str) -> None:
     line = 0 if last is None else last + 1
     work.splices.append(Splice(line, line, [bare]))
     work.doubt(f"an import was added at the top: {bare}")
-
-
-def _excerpt(file: File, work: _Work) -> Outcome | None:
-    """Lines in context: those from the file's line that the answer begins with to the one that it ends with."""
-    old, new = work.old, matching.trimmed(work.new)
-    if not new:
-        return None
-    marks = {at for at, line in enumerate(new) if elisions.is_mark(line, {each.strip() for each in old})}
-    if marks:
-        return _with_marks(file, new, marks)
-    if len(new) == 1:
-        return _line(file, new[0])
-    keys = [line.strip() for line in old]
-    first, last = new[0].strip(), new[-1].strip()
-    if len(new) < 2 or keys.count(first) != 1:
-        return None
-    start = keys.index(first)
-    ends = [at for at in range(start, len(keys)) if keys[at] == last]
-    if not ends:
-        return None
-    end = _end_of(old, new, start, ends)
-    part = old[start : end + 1]
-    pairs = shape.alike(part, new)
-    if len(pairs) < ENOUGH * min(len(new), len([line for line in part if line.strip()])) or not matching.telling(new):
-        return None
-    fit = shape.fitting(new, old, (new[0], old[start]))
-    outcome = spliced(file, [Splice(start, end + 1, [fit(line) for line in new])])
-    return Outcome(outcome, False, (f"the answer was taken for lines {start + 1} to {end + 1} of the file",))
-
-
-def _line(file: File, new: str) -> Outcome | None:
-    """A single line: in the place of the only one that begins alike, up to what it calls or sets."""
-    start = _START.match(new.strip())
-    if start is None:
-        return None
-    found = [at for at, line in enumerate(file.bare) if line.strip().startswith(start[0])]
-    if len(found) != 1 or file.bare[found[0]].strip() == new.strip():
-        return None
-    line = shape.blanks(file.bare[found[0]]) + new.strip()
-    text = spliced(file, [Splice(found[0], found[0] + 1, [line])])
-    return Outcome(text, False, (f"the answer was taken for line {found[0] + 1} of the file",))
-
-
-def _end_of(old: Sequence[str], new: Sequence[str], start: int, ends: Sequence[int]) -> int:
-    """Of the lines that an excerpt may end with, the one that is indented as its last line, from its first one."""
-    depth = len(shape.blanks(new[-1])) - len(shape.blanks(new[0]))
-    same = [at for at in ends if len(shape.blanks(old[at])) - len(shape.blanks(old[start])) == depth]
-    return (same or ends)[0]
-
-
-def _with_marks(file: File, new: Sequence[str], marks: set[int]) -> Outcome | None:
-    """A text with marks that stand for other parts of the file."""
-    old = file.bare
-    fit = shape.fitting(new, old)
-    found = elisions.filled(old, [fit(line) for line in new], marks)
-    if found is None:
-        return Outcome(
-            file.text(file.raw), False, ("what the answer leaves out could not be filled in",), applied=False
-        )
-    lines, sure = found
-    notes = () if sure else ("what the answer leaves out was filled in by guessing",)
-    return Outcome(spliced(file, [Splice(0, len(old), lines)]), sure, notes)
-
-
-def has_marks(old: Sequence[str], new: Sequence[str]) -> bool:
-    """Whether lines of an answer have marks that stand for others."""
-    texts = {line.strip() for line in old}
-    return any(elisions.is_mark(line, texts) for line in new)

@@ -4,12 +4,13 @@ Search/replace blocks and diffs say what they are; other blocks of code are the 
 is neither beyond doubt is left alone, or comes with notes that say what was guessed.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from paceline.chat import naming
 from paceline.chat.blocks import DIFFS, Block, blocks
-from paceline.chat.edits import fragment, patch, replacing, shape, whole
+from paceline.chat.edits import excerpt, fragment, patch, replacing, shape, whole
 from paceline.chat.edits.changes import Change, Form
 from paceline.chat.edits.replacing import Replacement
 from paceline.chat.edits.splices import Outcome
@@ -19,6 +20,19 @@ from paceline.prompts.lines import line_starts, normalise
 MOST = 300  # search/replace blocks, and blocks of code, that are looked at; no answer that is meant has more
 LARGEST = 2 * 1024 * 1024  # characters of an answer, and of a file, that are looked at
 SHELLS = {"bash", "sh", "shell", "zsh", "console", "powershell"}
+_EXAMPLE = re.compile(
+    r"\b(?:example (?:of )?(?:usage|use)|usage(?: example)?:?\W*$"
+    r"|(?:how (?:you can|to|you)|you can(?: now)?) (?:use|call|run|test|try) "
+    r"(?:it|this|these|the (?:new|modified|updated))\b)",
+    re.IGNORECASE,
+)
+_AS_IT_IS = re.compile(
+    r"(?:the |your )?(?:problem|issue|bug|culprit|cause|original|current|old|existing|previous|before)\b"
+    r"|(?:instead of|rather than)\b"
+    r"|(?:change|replace)\b(?!.*\b(?:to|with|by|as follows|like this)\b)",
+    re.IGNORECASE,
+)
+_MENDED = re.compile(r"\b(?:fix|correct|updat|modif|improv|solv|resolv|new\b|should\b|can be)", re.IGNORECASE)
 NEW = 0.5  # of a block's lines, how many may be those of a file that it is not named for
 
 
@@ -183,7 +197,7 @@ class _Proposal:
             return
         target = self._file(path)
         outcome, _ = _applied(target.after or "", lines, language(path))
-        if outcome is not None and outcome.applied and outcome.text != target.after:
+        if outcome is not None and outcome.applied and _telling(outcome.text) != _telling(target.after):
             target.take(outcome, "diff")
             target.doubt("the diff does not say which lines are new; it was taken for the code as it is to be")
 
@@ -228,6 +242,8 @@ class _Proposal:
         if target.touched and outcome.text is not None and _undone(target, outcome.text):
             target.doubt("a later block of the answer takes back what an earlier one changes; the later one was taken")
         target.take(outcome, form)
+        if form == "fragment" and outcome.applied and (doubt := self._not_meant(block)):
+            target.doubt(doubt)
         if damaged and outcome.applied:
             target.doubt("marks of a search/replace block, which are not where they belong, were ignored")
         if block.name and not name and outcome.applied:
@@ -275,6 +291,16 @@ class _Proposal:
         if not block.closed:
             target.doubt("the answer ends within the code")
 
+    def _not_meant(self, block: Block) -> str:
+        """What the last sentence before a block says against its being an edit; "": nothing."""
+        above = normalise(self.answer[max(0, block.start - 600) : block.start]).rstrip().rpartition("\n")[2]
+        last = re.split(r"[.!?]\s", above)[-1].lstrip(" #*_-0123456789.)")
+        if _EXAMPLE.search(last):
+            return "the answer calls a block of code an example of its use, which was taken for an edit"
+        if _AS_IT_IS.match(last) and not _MENDED.search(last):
+            return "the answer seems to quote code as it is, which was taken for an edit"
+        return ""
+
     def _alone_above(self, block: Block) -> bool:
         """Whether the line above a block has nothing but its name."""
         above = [
@@ -298,6 +324,11 @@ class _Proposal:
         return best[0]
 
 
+def _telling(text: str | None) -> list[str]:
+    """The lines of a text that are not empty; of nothing else does code that is shown anew differ by mistake."""
+    return [line.rstrip() for line in shape.file(text or "").bare if line.strip()]
+
+
 def _undone(target: _File, text: str) -> bool:
     """Whether lines that earlier blocks have brought into a file are not in this text of it any more."""
     before, after, now = (
@@ -310,7 +341,7 @@ def _applied(text: str, lines: Sequence[str], tongue: str) -> tuple[Outcome | No
     """What lines make of a text, and how they are meant."""
     file = shape.file(text)
     old = file.bare
-    if not fragment.has_marks(old, lines) and whole.is_whole(old, lines, tongue):
+    if not excerpt.has_marks(old, lines) and whole.is_whole(old, lines, tongue):
         return whole.apply(file, lines, tongue), "whole"
     return fragment.apply(file, lines, tongue), "fragment"
 

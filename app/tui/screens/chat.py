@@ -1,5 +1,6 @@
 """The conversation: transcript, what goes with the next message, prompt, footer."""
 
+import asyncio
 import time
 from collections.abc import Coroutine
 from dataclasses import replace
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.events import DescendantFocus
 from textual.screen import Screen
 from textual.timer import Timer
 
@@ -27,6 +29,7 @@ from paceline.tui.screens.finder import Finder
 from paceline.tui.suggesting import Suggesting
 from paceline.tui.widgets.attachments import AttachmentBar
 from paceline.tui.widgets.footer import Figures, Footer
+from paceline.tui.widgets.output import Output
 from paceline.tui.widgets.prompt import Prompt
 from paceline.tui.widgets.rounds import Rounds
 from paceline.tui.widgets.transcript import Transcript
@@ -41,7 +44,9 @@ if TYPE_CHECKING:
 GREETING = """Ask something. Enter sends, Shift-Enter or Ctrl-J begins a new line.
 
 @ attaches files, symbols, the git diff · ! runs a command · / lists what else there is · ? shows all keys"""
+TURN_KEYS = "j/k move · e edit · t again · g go on · h/l branch · C copy · Esc back"
 QUIET = 0.4  # seconds without a key, after which what is written is measured
+PAUSE = 1.0  # seconds without a key, after which somebody looks up
 AGAIN = 2.0  # seconds in which a second Ctrl-C leaves
 
 
@@ -78,6 +83,7 @@ class ChatScreen(Screen[None]):
         self._wanted = session
         self._client: AsyncClient | None = None
         self._interrupted = float("-inf")
+        self.typed_at = float("-inf")  # when something was typed last
         self._measuring: Timer | None = None
         self._open = False  # whether there is a conversation yet
         self._figures = Figures(hint="? keys")
@@ -117,16 +123,21 @@ class ChatScreen(Screen[None]):
 
         return Commands(self)
 
+    async def while_nothing_is_typed(self) -> None:
+        """Wait for a pause, so that a dialog which opens by itself takes no keys that are meant for the prompt."""
+        while time.monotonic() - self.typed_at < PAUSE:
+            await asyncio.sleep(PAUSE / 4)
+
     def compose(self) -> ComposeResult:
         """From top to bottom."""
-        history = self.services.history
         yield Transcript(id="transcript", greeting=GREETING, drafts=self.config.chat.drafts)
         yield Rounds(id="rounds")
+        yield Output(id="output")
         yield AttachmentBar(id="attachments")
         yield self.suggesting.popup
         yield Prompt(
             id="prompt",
-            previous=history.previous,
+            previous=self._previous,
             following=self._following,
             paste_lines=self.config.chat.paste_lines,
         )
@@ -151,6 +162,11 @@ class ChatScreen(Screen[None]):
         self.suggesting.refresh_workspace()
 
     # --- the conversation ---------------------------------------------------------------------------------------------
+
+    @property
+    def output_panel(self) -> Output:
+        """What the last command printed."""
+        return self.query_one(Output)
 
     @property
     def client(self) -> "AsyncClient":
@@ -311,11 +327,16 @@ class ChatScreen(Screen[None]):
     @on(Prompt.Changed)
     def _changed(self) -> None:
         prompt = self.query_one(Prompt)
+        self.typed_at = time.monotonic()
         if prompt.text == "?":
             prompt.replace_all("")
             self.action_slash("help")
             return
         self.measure_soon()
+
+    @on(DescendantFocus)
+    def _focused(self, event: DescendantFocus) -> None:
+        self.show_figures(hint=TURN_KEYS if isinstance(event.widget, Transcript) else "? keys")
 
     @on(Prompt.Paged)
     def _paged(self, event: Prompt.Paged) -> None:
@@ -360,6 +381,8 @@ class ChatScreen(Screen[None]):
             self.editing = None
             self.query_one(Prompt).replace_all("")
             self.tell("the earlier message stays as it is")
+        elif self.query_one(Prompt).has_focus:
+            self.output_panel.hide()
         self.query_one(Transcript).action_unselect()
         self.query_one(Prompt).focus()
 
@@ -397,7 +420,7 @@ class ChatScreen(Screen[None]):
     def action_undo(self) -> None:
         """Undo in the prompt while there is text in it; else take back the last change to files."""
         prompt = self.query_one(Prompt)
-        if prompt.has_focus and prompt.history.undo_stack:
+        if prompt.has_focus and prompt.text and prompt.history.undo_stack:
             prompt.undo()
         else:
             self.do(self.files.undo())
@@ -425,6 +448,14 @@ class ChatScreen(Screen[None]):
             self.tell("there are no other branches")
         else:
             self.act(lambda: self.conversation.switch(found, by))
+
+    def _previous(self, now: str) -> str | None:
+        """A message that waits is taken back first."""
+        waiting = None if now else self.conversation.unqueue()
+        if waiting is None:
+            return self.services.history.previous(now)
+        self.attach(waiting.attached)
+        return waiting.text
 
     def _following(self) -> str | None:
         return self.services.history.next(self.query_one(Prompt).text)

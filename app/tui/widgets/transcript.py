@@ -54,6 +54,7 @@ class Transcript(ScrollView, can_focus=True):
         Binding("C", "turn('copy')", "Copy the whole turn", show=False, id="turns.copy_all"),
         Binding("e", "turn('edit')", "Edit this message of yours", show=False, id="turns.edit"),
         Binding("t", "turn('retry')", "Generate the answer again", show=False, id="turns.retry"),
+        Binding("g", "turn('go_on')", "Go on with an answer that was cut or stopped", show=False, id="turns.go_on"),
         Binding("left,h", "turn('left')", "The branch before", show=False, id="turns.left"),
         Binding("right,l", "turn('right')", "The next branch", show=False, id="turns.right"),
         Binding("space", "unfold", "Show attachments", show=False, id="turns.unfold"),
