@@ -63,6 +63,8 @@ class Answering:
         except (asyncio.CancelledError, GeneratorExit):
             self._end("stopped")
             raise
+        except Exception as error:  # whatever a client may raise: the turn must not stay half written
+            self._end("failed", error=f"{type(error).__name__}: {error}")
         if self.turn.state == "streaming":
             self._end("failed", error="the answer ended early")
 

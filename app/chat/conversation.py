@@ -127,9 +127,13 @@ class Conversation:
         """Send what waits, now that nothing is being answered; whether there was something."""
         if self.answering or not self._queue:
             return False
-        draft = self._queue.popleft()
+        try:
+            self._ask(self._queue[0], self._session.leaf)
+        except PacelineError as error:  # it waits on
+            self._tell(Told(str(error), error=True))
+            return False
+        self._queue.popleft()
         self._tell(Queued(len(self._queue)))
-        self._ask(draft, self._session.leaf)
         return True
 
     def unqueue(self) -> Draft | None:

@@ -4,7 +4,7 @@ import json
 import math
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
 
 import msgspec
@@ -23,6 +23,7 @@ NAME_BYTES = 120  # of a file's name: encrypted folders take 143
 _OPENS = re.compile(r" {0,3}(?:(`{3,})[^`]*|(~{3,}).*)")
 _HIDES = re.compile(r"^( {0,3})<(?=!--|\?|![a-z]|!\[cdata\[|(?:script|pre|style|textarea)\b)", re.IGNORECASE)
 _UNSAFE = re.compile(r"[^\w.-]+")
+_BETWEEN = re.compile(r"[^\w]+")  # words of a title: ".py-" within a name would look like its ending
 # what JSON may hold as it is and a terminal must not see, and lone surrogates, which no file can hold
 _ESCAPED = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\U000e0000-\U000e007f]")
 
@@ -76,14 +77,20 @@ def from_json(text: str) -> tuple[Session, tuple[Turn, ...]]:
     return session, turns
 
 
-def file_name(session: Session, suffix: str) -> str:
-    """A name for the exported file that every file system takes: words of the title, the id, and the suffix."""
+def file_name(session: Session, suffix: str, taken: Callable[[str], bool] = lambda name: False) -> str:
+    """A name for the exported file that every file system takes: words of the title, and the suffix.
+
+    The id stands between them where there are no words, or the name is taken.
+    """
     title = unicodedata.normalize("NFC", one_line(session.title))
-    words = _UNSAFE.sub(" ", title.replace("\ufffd", " ")).split()
-    end = f"{_UNSAFE.sub('', session.id).strip('.-') or 'session'}.{suffix.lstrip('.')}"  # an id may be from a file
+    words = _BETWEEN.sub(" ", title.replace("\ufffd", " ")).split()
+    ending = f".{suffix.lstrip('.')}"
+    end = f"{_UNSAFE.sub('', session.id).strip('.-') or 'session'}{ending}"  # an id may be from a file
     room = NAME_BYTES - len(end.encode()) - 1
     stem = "-".join(words).encode()[:room].decode("utf-8", "ignore").strip(".-")
-    return f"{stem}-{end}" if stem else end
+    if not stem:
+        return end
+    return f"{stem}{ending}" if not taken(f"{stem}{ending}") else f"{stem}-{end}"
 
 
 def _folded(name: str, text: str, path: str, cut: str = "") -> str:

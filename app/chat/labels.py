@@ -1,11 +1,15 @@
 """What an exported conversation says about itself and its turns, in words that are safe to show."""
 
+import re
 from datetime import datetime, timezone
 
+from paceline.chat.pastes import line_count
 from paceline.chat.titles import UNTITLED, one_line
-from paceline.chat.turns import Session, Turn
+from paceline.chat.turns import Attached, Session, Turn
+from paceline.chat.words import many
 from paceline.text import replace_surrogates, strip_controls
 
+_MODEL = re.compile(r"([\w.]+(?:-[a-z][\w.]*)*)-(\d[\d.]*[bm])(?:-|$)")
 _ENDINGS = {"done": "", "streaming": "not finished", "stopped": "stopped", "length": "cut at the token limit"}
 
 
@@ -38,6 +42,22 @@ def left_out(turn: Turn) -> str:
         return ""
     how = "shown to the model as this summary" if turn.summary else "not shown to the model"
     return f"From here on, the first {turn.skipped} messages were {how}"
+
+
+def attachment(attached: Attached) -> str:
+    """What is attached, in a line: its name, how long it is, and what of it was left out."""
+    name = one_line(attached.name)
+    lines = many(line_count(attached.text), "line")
+    told = name if lines in name else f"{name} ({lines})"
+    return f"{told}, {one_line(attached.cut)}" if attached.cut else told
+
+
+def model(name: str) -> str:
+    """A model file's id as people call the model: "Qwen2.5-Coder 1.5B"; an id that is built otherwise as it is."""
+    found = _MODEL.match(name)
+    if found is None:
+        return one_line(name)
+    return f"{'-'.join(part[:1].upper() + part[1:] for part in found[1].split('-'))} {found[2].upper()}"
 
 
 def when(seconds: float) -> str:

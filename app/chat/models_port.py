@@ -23,6 +23,8 @@ class PairChoice:
     speed: float = 0.0  # tokens/s, one token at a time, as measured here; 0: not measured
     licence: str = ""
     note: str = ""  # for whom it is, and what to know before
+    purpose: str = ""  # what sets it apart, in a few words: "for completion only"; "": nothing
+    folder: str = ""  # where its files are, or will be
 
 
 @dataclass(frozen=True)

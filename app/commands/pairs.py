@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 EVERY = 0.1  # seconds between two reports of progress
 CONTEXT = 4096  # tokens, of a pair that is just about usable
+TOY = 300_000_000  # parameters below which answers are of no use
+EXACT = ("Q8_0", "F16", "BF16", "F32")  # quantisations that lose next to nothing
 
 
 def main(words: list[str]) -> int:
@@ -144,7 +147,26 @@ def _choice(
         speed=speed,
         licence=", ".join(dict.fromkeys(file.licence or "licence unknown" for file in files)),
         note="\n".join(filter(None, notes)),
+        purpose=_purpose(pair, files[0]),
+        folder=_shown(store.root),
     )
+
+
+def _purpose(pair: "Pair", target: "ModelFile") -> str:
+    """What sets a pair apart from the others, in a few words."""
+    if "chat" not in pair.roles:
+        return "for completion only"
+    if 0 < target.parameters < TOY:
+        return "only for trying"
+    return "more exact, slower" if target.quantisation.upper() in EXACT else ""
+
+
+def _shown(folder: Path) -> str:
+    """A folder as people write it."""
+    try:
+        return f"~/{folder.relative_to(Path.home()).as_posix()}"
+    except (ValueError, RuntimeError):
+        return str(folder)
 
 
 def _misfit(files: "tuple[ModelFile, ...]", size: int, missing: int, machine: "tuple[Hardware, list[Device]]") -> str:

@@ -2,6 +2,7 @@
 
 import asyncio
 import shlex
+import shutil
 import subprocess
 import tempfile
 from pathlib import Path
@@ -64,9 +65,10 @@ class Acting:
         elif action == "edit":
             if found.role != "user":
                 raise InputError("only messages of your own can be edited", "choose one of them")
-            screen.editing = turn
-            screen.attach(found.attached)
             prompt = screen.query_one(Prompt)
+            if prompt.text.strip() and screen.editing is None:
+                raise InputError("something is written in the prompt already", "send or clear it first")
+            screen.begin_editing(found)
             prompt.replace_all(found.text)
             prompt.focus()
             screen.tell("Enter goes on from this message; the old branch is kept. Esc: never mind")
@@ -108,7 +110,8 @@ class Acting:
 
     async def open(self, block: Block) -> None:
         """Open the file that a block is for in the person's editor, or else the block itself."""
-        path = self._screen.services.root / block.name if block.name else None
+        root = self._screen.services.root
+        path = root / block.name if block.name and not texts.outside(root, block.name) else None
         if path is not None and path.is_file():
             self._edit_file(path)
             return
@@ -187,9 +190,12 @@ class Acting:
         """The text as the person leaves it in their editor."""
         with tempfile.TemporaryDirectory(prefix="paceline-") as folder:
             path = Path(folder) / f"text{suffix}"
-            path.write_text(text, encoding="utf-8")
+            path.write_text(text, encoding="utf-8", errors="replace")
             self._edit_file(path)
-            return path.read_text(encoding="utf-8")
+            try:
+                return path.read_text(encoding="utf-8")
+            except (OSError, UnicodeDecodeError) as error:
+                raise InputError("what the editor left cannot be read", "save it as UTF-8") from error
 
     def _edit_file(self, path: Path) -> None:
         """Raises InputError where there is no editor."""
@@ -197,8 +203,14 @@ class Acting:
         editor = environ.get("VISUAL") or environ.get("EDITOR")
         if not editor:
             raise InputError("no editor is named", "set EDITOR, such as EDITOR=nano")
+        try:
+            words = shlex.split(editor)
+        except ValueError as error:
+            raise InputError(f"EDITOR is no command: {error}", "set it to one, such as EDITOR=nano") from error
+        if shutil.which(words[0], path=environ.get("PATH")) is None:
+            raise InputError(f"the editor {words[0]} is not there", "check EDITOR")
         with self._screen.app.suspend():
-            status = subprocess.run([*shlex.split(editor), str(path)], env=environ, check=False).returncode
+            status = subprocess.run([*words, str(path)], env=environ, check=False).returncode
         self._screen.refresh()
         if status:
             raise InputError(f"{editor} ended with status {status}", "check EDITOR")

@@ -1,6 +1,9 @@
 """The terminal app."""
 
+import asyncio
+import signal
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import ClassVar
 
 from textual.app import App
@@ -37,11 +40,21 @@ class PacelineApp(App[None]):
 
     def on_mount(self) -> None:
         """Colours, keys, and the conversation."""
+        for each in (signal.SIGTERM, signal.SIGHUP):  # the terminal is given back, and what was written is kept
+            with suppress(NotImplementedError, RuntimeError):  # Windows; another thread than the first
+                asyncio.get_running_loop().add_signal_handler(each, self._leave)
         for theme in THEMES:
             self.register_theme(theme)
         self.theme = choose(self.services.config.chat.theme, self.services.environ)
         self.set_keymap(dict(keymap(self.services.config.chat.keys)))
         self.push_screen(ChatScreen(self.services, self._session))
+
+    def _leave(self) -> None:
+        screen = next((each for each in self.screen_stack if isinstance(each, ChatScreen)), None)
+        if screen is None:
+            self.exit()
+        else:
+            screen.do(screen.leave())
 
 
 def keymap(keys: Mapping[str, str]) -> Mapping[str, str]:

@@ -7,6 +7,8 @@ import msgspec
 
 from paceline.chat import export
 from paceline.chat.context import budget
+from paceline.chat.edits import store as texts
+from paceline.chat.writing import write_whole
 from paceline.chat.slash import Slash, parse
 from paceline.chat.turns import Turn
 from paceline.errors import InputError
@@ -69,18 +71,21 @@ class Commands:
 
         screen = self._screen
         here = screen.conversation.session
+        title = screen.services.store.session(here.id).title if here.id else ""
         asked = SessionsScreen(screen.services.store, here.id, words, screen.services.root)
         chosen = await screen.app.push_screen_wait(asked)
         if chosen and chosen != here.id:
             screen.open(screen.services.store.session(chosen))
-        elif here.id and screen.services.store.session(here.id).title != here.title:
-            screen.open(screen.services.store.session(here.id))
+        elif here.id and (now := screen.services.store.session(here.id).title) != title:
+            screen.conversation.renamed(now)
 
     async def _resume(self, session: str) -> None:
         if not session:
             await self._sessions("")
             return
-        self._screen.open(self._screen.services.store.session(session))
+        found = self._screen.services.store.session(session)
+        if found.id != self._screen.conversation.session.id:
+            self._screen.open(found)
 
     async def _rename(self, title: str) -> None:
         screen = self._screen
@@ -116,13 +121,15 @@ class Commands:
             content = export.json_(session, services.store.turns(session.id))
         else:
             content = FORMATS[kind](session, path)
-        file = services.root / name
-        if file.exists() and not await screen.ask(about_files("Write over this file?", [name])):
-            return
+        beyond = [name] if texts.outside(services.root, name) else []
         try:
-            file.write_text(content, encoding="utf-8")
-        except OSError as error:
-            raise InputError(f"cannot write {name}: {error.strerror}", "name another file") from error
+            there = (services.root / name).exists()
+        except (OSError, ValueError) as error:
+            raise InputError(f"{name[:60]} cannot be a file's name", "name another file") from error
+        question = about_files("Write over this file?" if there else "Write this file?", [name], beyond)
+        if (there or beyond) and not await screen.ask(question):
+            return
+        write_whole(services.root / name, content, name)
         screen.tell(f"written: {name}")
 
     async def _delete(self, _: str) -> None:
@@ -159,10 +166,8 @@ class Commands:
 
     async def _compact(self, keep: str) -> None:
         screen = self._screen
-        draft = screen.sending.draft("", ())
-        at = next((at for at in reversed(range(len(draft.path))) if draft.path[at].role == "user"), 0) or len(
-            draft.path
-        )
+        draft, conversation = screen.sending.draft("", ()), screen.conversation
+        at = _older(draft.path)
         if at <= draft.skipped:
             raise InputError("there is nothing to shorten yet", "it helps once a conversation is long")
         choice = budget.Choice("summarise", "", 0, at, budget.SUMMARY)
@@ -171,7 +176,9 @@ class Commands:
             shorter = await screen.sending.summarise(draft, choice, keep)
         finally:
             screen.show_figures(state="")
-        screen.conversation.forget(shorter.skipped, shorter.summary)
+        if conversation is not screen.conversation:
+            raise InputError("nothing was shortened: another session is open now", "/compact it again there")
+        conversation.forget(shorter.skipped, shorter.summary)
         screen.measure_soon()
         screen.tell(f"the model is shown a summary of the first {shorter.skipped} turns from the next message on")
 
@@ -192,14 +199,14 @@ class Commands:
 
     async def _save(self, argument: str) -> None:
         word, _, name = argument.partition(" ")
-        turn, block = self._chosen(word if word.isdigit() else "")
+        turn, block = self._chosen(word if _is_number(word) else "")
         found = self._screen.acting.text_of(turn, block)
-        await self._screen.acting.save(found, name.strip() if word.isdigit() else argument)
+        await self._screen.acting.save(found, name.strip() if _is_number(word) else argument)
 
     def _chosen(self, number: str) -> tuple[int, int | None]:
         """A turn, and a block of it: by number, or what is selected, or the last answer. Raises InputError."""
         screen = self._screen
-        if number and not number.isdigit():
+        if number and not _is_number(number):
             raise InputError(f"{number!r} is no number of a code block", "blocks are numbered from 1")
         turn, block = screen.query_one(Transcript).selected
         if turn is None:
@@ -300,3 +307,8 @@ def _older(path: Sequence[Turn]) -> int:
     """How many turns a summary is to stand for: all before the last question; all, where that is the first."""
     questions = [at for at, turn in enumerate(path) if turn.role == "user"]
     return (questions[-1] if questions else 0) or len(path)
+
+
+def _is_number(word: str) -> bool:
+    """Whether it is one of a code block."""
+    return word.isascii() and word.isdecimal() and len(word) < 6

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,6 +37,8 @@ class Editing:
     def __init__(self, screen: "ChatScreen") -> None:
         self._screen = screen
         self._cancel: Cancel | None = None  # of an edit that is computed
+        self.written_at = float("-inf")  # when files were changed last, on time.monotonic's clock
+        self._began = time.time()
 
     @property
     def running(self) -> bool:
@@ -90,6 +93,8 @@ class Editing:
         screen = self._screen
         if self._cancel is not None:
             raise InputError("another edit is being computed", "Esc ends it")
+        if not await screen.sending.may_be_shown(name):
+            return
         text = await asyncio.to_thread(texts.read, screen.services.root, name)
         if text is None:
             raise InputError(f"there is no file {name}", "choose one from the list, or ask for it in a message")
@@ -145,12 +150,17 @@ class Editing:
         if entry is None:
             raise InputError("there is nothing to take back", "only what was applied here can be")
         names = [each.name for each in entry.files]
+        when = time.strftime("%d %B, %H:%M", time.localtime(entry.created))
+        old = entry.created < self._began
+        if old and not await screen.ask(about_files(f"Undo what was written on {when}?", names, yes="Undo")):
+            return
         try:
             await asyncio.to_thread(journal.undo, entry)
         except InputError as error:
             if not await screen.ask(about_files(f"Undo all the same? {error.message}", names, yes="Undo")):
                 return
             await asyncio.to_thread(lambda: journal.undo(entry, force=True))
+        self.written_at = float("-inf")
         screen.tell(f"as it was: {', '.join(names)}")
 
     async def review(self, changes: Sequence[Change]) -> bool:
@@ -177,6 +187,7 @@ class Editing:
             return False
         await asyncio.to_thread(screen.services.journal().apply, root, accepted)
         screen.tell(f"written: {', '.join(each.path for each in accepted)} · Ctrl-Z takes it back")
+        self.written_at = time.monotonic()
         screen.suggesting.refresh_workspace()
         return True
 

@@ -12,7 +12,9 @@ from paceline.chat.context.running import of_prompt
 from paceline.chat.conversation import Draft
 from paceline.chat.slash import Unknown, parse
 from paceline.chat.turns import Attached
+from paceline.client.cancel import Cancel
 from paceline.client.counting import Counter
+from paceline.client.events import Options, Text
 from paceline.errors import InputError, PacelineError
 from paceline.tui.screens.confirm import Question
 from paceline.tui.screens.fitting import FittingScreen
@@ -28,6 +30,7 @@ class Sending:
     def __init__(self, screen: "ChatScreen") -> None:
         self._screen = screen
         self._counter: Counter | None = None
+        self._summary: Cancel | None = None
         self._attaching = Attaching(screen.services.root)
 
     def forget(self) -> None:
@@ -62,18 +65,34 @@ class Sending:
             await screen.commands.set_up_now()
             if not screen.services.is_set_up(screen.config):
                 return  # the message stays in the prompt
-        attached = await self._mentioned(text)
-        draft = await self._fitting(text, attached)
-        if draft is None:
-            return
+        conversation, editing, attached = screen.conversation, screen.editing, screen.attached
         self._entered(text)
-        editing, screen.editing = screen.editing, None
-        screen.attach(())
+        screen.show_figures(state="measuring")
+        try:
+            draft = await self._fitting(text, await self._mentioned(text, attached))
+            if draft is not None and conversation is not screen.conversation:
+                raise InputError("the message was not sent: another session is open now", "it is in the prompt again")
+            if draft is not None and editing is not None:
+                conversation.edit(editing, draft)
+            elif draft is not None:
+                conversation.send(draft)
+        except (PacelineError, asyncio.CancelledError):
+            self._take_back(text)
+            raise
+        finally:
+            if not conversation.answering:
+                screen.show_figures(state="")
+        if draft is None:
+            self._take_back(text)
+            return
+        screen.editing = None
+        screen.attach(tuple(each for each in screen.attached if each not in attached))
         screen.output_panel.hide()
-        if editing is not None:
-            screen.conversation.edit(editing, draft)
-        else:
-            screen.conversation.send(draft)
+
+    def _take_back(self, text: str) -> None:
+        """A message that was not sent is in the prompt again, before what was written since."""
+        prompt = self._screen.query_one(Prompt)
+        prompt.replace_all(f"{text}\n{prompt.text}" if prompt.text else text)
 
     def _entered(self, text: str) -> None:
         """It is on its way: the prompt is empty again."""
@@ -82,19 +101,41 @@ class Sending:
         prompt.replace_all("")
         prompt.history.clear()  # undoing is for what is done now
 
-    async def _mentioned(self, text: str) -> tuple[Attached, ...]:
+    async def may_be_shown(self, name: str) -> bool:
+        """Whether a file may be shown to the model; where rules are against it, the person is asked. InputError."""
+        try:
+            await asyncio.to_thread(self._attaching.file, name)
+        except KeptBackError as error:
+            if not error.may_override:
+                raise
+            return await self._overrides(error)
+        return True
+
+    async def _overrides(self, error: KeptBackError) -> bool:
+        await self._screen.while_nothing_is_typed()
+        asked = Question("Show it to the model all the same?", (error.message,), yes="Show", no="Leave it out")
+        return await self._screen.ask(asked)
+
+    def stop(self) -> bool:
+        """End a summary that is written; whether there was one."""
+        if self._summary is None:
+            return False
+        self._summary()
+        return True
+
+    async def _mentioned(self, text: str, attached: tuple[Attached, ...]) -> tuple[Attached, ...]:
         """What is attached, and what the text mentions. Raises InputError where that cannot be."""
         screen = self._screen
         finder = screen.suggesting.workspace
         if "@" in text:
             await screen.suggesting.ready()
-        found = list(screen.attached)
+        found = list(attached)
         for mention in mentions(text, lambda name: finder.resolve(name) is not None):
             if not mention.resolved:
                 raise InputError(f"there is no {mention.name!r} here", "leave the @ out, or choose from the list")
-            attached = await self._read(mention)
-            if attached is not None and all(each.name != attached.name for each in found):
-                found.append(attached)
+            read = await self._read(mention)
+            if read is not None and all(each.name != read.name for each in found):
+                found.append(read)
         return tuple(found)
 
     async def _read(self, mention: Mention) -> Attached | None:
@@ -106,8 +147,7 @@ class Sending:
         except KeptBackError as error:
             if not error.may_override:
                 raise
-            asked = Question("Show it to the model all the same?", (error.message,), yes="Show", no="Leave it out")
-            if not await screen.ask(asked):
+            if not await self._overrides(error):
                 return None
         return await asyncio.to_thread(self._attaching.mention, mention, finder, output, override=True)
 
@@ -161,11 +201,15 @@ class Sending:
 
     async def summarise(self, draft: budget.Draft, choice: budget.Choice, keep: str = "") -> budget.Draft:
         """The draft with its oldest turns told in short by the model. Raises PacelineError."""
-        from paceline.client.events import Options, Text
-
         pieces = []
         asked = budget.summary_messages(draft, choice, keep)
-        async for event in self._screen.client.chat(asked, Options(max_tokens=choice.tokens or None)):
-            if isinstance(event, Text):
-                pieces.append(event.text)
+        cancel = self._summary = Cancel()
+        try:
+            async for event in self._screen.client.chat(asked, Options(max_tokens=choice.tokens or None), cancel):
+                if isinstance(event, Text):
+                    pieces.append(event.text)
+        finally:
+            self._summary = None
+        if cancel.asked() or not "".join(pieces).strip():
+            raise InputError("there is no summary: it was stopped, or the model said nothing", "try again, or go on")
         return budget.summarised(draft, choice, "".join(pieces).strip())

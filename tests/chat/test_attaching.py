@@ -258,3 +258,17 @@ def test_another_question_about_the_same_begins_the_same():
 def test_a_fence_in_a_file_does_not_end_it():
     text = message_text("", [Attached("file", "a.md", "```\nx\n```\n")])
     assert text.startswith("File: a.md\n````markdown\n") and text.endswith("\n````")
+
+
+def test_a_link_in_a_folder_shows_nothing_that_is_kept_back(tmp_path):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / ".gitignore").write_text("hidden.txt\n")
+    (tmp_path / "hidden.txt").write_text("hidden words\n")
+    (tmp_path / ".env").write_text("DATABASE_PASSWORD=hunter2hunter\n")
+    (tmp_path / "plain.txt").write_text("plain words\n")
+    for name, target in (("a.md", "../.env"), ("b.txt", "../hidden.txt"), ("c.txt", "../plain.txt")):
+        (tmp_path / "sub" / name).symlink_to(target)
+    text = Attaching(tmp_path).folder("sub/").text
+    assert "hunter2" not in text
+    assert "hidden words" not in text
+    assert "plain words" in text

@@ -254,18 +254,24 @@ def test_numbers_too_large_for_a_time_are_no_reason_to_fail():
 def test_any_title_gives_a_file_name_that_can_be_used(title, suffix):
     name = export.file_name(replace(SESSION, title=title), suffix)
     assert re.fullmatch(r"\w[\w.-]*", name)
-    assert name.endswith(f"abcd2345.{suffix.lstrip('.')}")
+    assert name.endswith(f".{suffix.lstrip('.')}")
+    assert name.count(".") == 1
     assert len(name.encode()) <= export.NAME_BYTES
+    other = export.file_name(replace(SESSION, title=title), suffix, taken=name.__eq__)
+    assert other != name or name.startswith("abcd2345.")
+    assert other.endswith(f"abcd2345.{suffix.lstrip('.')}")
+    assert len(other.encode()) <= export.NAME_BYTES
 
 
 @pytest.mark.parametrize(
     ("title", "name"),
     [
-        ("How do I sort a list?", "How-do-I-sort-a-list-abcd2345.md"),
-        ("../../etc/passwd", "etc-passwd-abcd2345.md"),
-        ("C:\\con", "C-con-abcd2345.md"),
-        ("日本語 👍", "日本語-abcd2345.md"),
-        ("-rf .", "rf-abcd2345.md"),
+        ("How do I sort a list?", "How-do-I-sort-a-list.md"),
+        ("What does utils.py-main do?", "What-does-utils-py-main-do.md"),
+        ("../../etc/passwd", "etc-passwd.md"),
+        ("C:\\con", "C-con.md"),
+        ("日本語 👍", "日本語.md"),
+        ("-rf .", "rf.md"),
         ("", "abcd2345.md"),
     ],
 )

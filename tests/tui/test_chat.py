@@ -1,13 +1,10 @@
 """The app as a person uses it: keys go in, and what is on the screen, in the store and on the disk is looked at."""
 
-import asyncio
-
 import pytest
 
 from paceline.client.events import End, Pace, Text
 from paceline.config import ChatConfig, Config
 from paceline.errors import EngineError
-from paceline.tui.app import PacelineApp
 from paceline.tui.screens.confirm import ConfirmScreen
 from paceline.tui.screens.help import HelpScreen
 from paceline.tui.screens.naming import NamingScreen
@@ -17,69 +14,11 @@ from paceline.tui.screens.setup import SetupScreen
 from paceline.tui.widgets.prompt import Prompt
 from paceline.tui.widgets.rounds import Rounds
 from paceline.tui.widgets.transcript import Transcript
-from support.app_services import ScriptedClient, services
+from support.app_driving import chat, quiet, said, told, until, write
 
 FENCED = "Here:\n\n```python app.py\nx = 2\ny = 1\nz = x + y\nprint(z)\n```\n"
 OTHER = "import sys\n\nfor line in sys.stdin:\n    total += len(line)\nsys.exit(total)\n"
 BEFORE, AFTER = b"x = 1\r\ny = 1\r\nz = x + y\r\nprint(z)\r\n", b"x = 2\r\ny = 1\r\nz = x + y\r\nprint(z)\r\n"
-
-
-@pytest.fixture
-def client():
-    return ScriptedClient()
-
-
-@pytest.fixture
-def app(tmp_path, client):
-    def make(session="", **more):
-        return PacelineApp(services(tmp_path, client, **more), session)
-
-    return make
-
-
-async def write(pilot, text, *, send=True):
-    """Type it, without the keys of a burst, and send it."""
-    prompt = pilot.app.screen.query_one(Prompt)
-    prompt.focus()
-    prompt.replace_all(text)
-    await pilot.pause()
-    if send:
-        await pilot.pause(0.1)
-        await pilot.press("enter")
-        await pilot.pause(0.1)  # a paste might have gone on behind it
-        await quiet(pilot)
-
-
-async def quiet(pilot):
-    """Until nothing is written, and no step of a task is on its way."""
-    for _ in range(200):
-        await pilot.pause()
-        screen = pilot.app.screen_stack[1]
-        if not screen.conversation.answering:
-            await pilot.pause(0.02)
-            return
-        await asyncio.sleep(0.01)
-
-
-async def until(pilot, true):
-    for _ in range(1500):
-        await pilot.pause()
-        if true():
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError("it did not happen")
-
-
-def chat(pilot):
-    return pilot.app.screen_stack[1]
-
-
-def said(pilot):
-    return [(turn.role, turn.text, turn.state) for turn in chat(pilot).conversation.path]
-
-
-def told(pilot):
-    return " | ".join(note.message for note in pilot.app._notifications)
 
 
 async def test_a_question_is_answered(app, client):

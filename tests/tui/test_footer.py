@@ -28,14 +28,20 @@ def test_with_room_everything_is_said():
 @pytest.mark.parametrize(
     ("width", "kept", "gone"),
     [
-        (70, ["writing", "42 t/s", "38%", "2 waiting", "qwen"], ["? keys"]),
-        (40, ["writing", "38%", "42 t/s", "2 waiting"], ["accepted", "? keys"]),
+        (70, ["writing", "42 t/s", "context 38%", "2 waiting", "qwen"], ["? keys"]),
+        (40, ["writing", "38% full", "42 t/s", "2 waiting"], ["accepted", "? keys"]),
         (8, ["writing"], ["42"]),
     ],
 )
 def test_the_least_important_goes_first(width, kept, gone):
     told = line(FULL, width)
     assert all(each in told for each in kept) and not any(each in told for each in gone)
+
+
+@pytest.mark.parametrize("width", range(1, 150))
+def test_no_percentage_stands_without_a_word_that_says_of_what(width):
+    for part in line(FULL, width).split(" · "):
+        assert "%" not in part or any(word in part for word in ("accepted", "full", "context", "█", "…")), part
 
 
 def test_nothing_known_is_nothing_said():

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paceline.tui.widgets.rounds import ASCII_STEPS, STEPS, Rounds, curve
+from paceline.tui.widgets.rounds import ASCII_STEPS, STEPS, Rounds, curve, usual
 from support.transcripts import Stage, seen
 
 values = st.lists(st.none() | st.floats(0, 100), max_size=50)
@@ -24,6 +24,19 @@ def test_the_highest_fills_the_height_and_what_is_not_known_is_empty():
     assert curve([0, 50, 100], 100, 2) == ["  █", "▁██"]
 
 
+def test_one_burst_does_not_make_all_other_rounds_look_alike():
+    rates = [20.0, 30.0, None, 40.0, 5444.0, 25.0, 35.0]
+    assert usual(rates) == 40.0
+    drawn = curve(rates, usual(rates), 1)[0]
+    assert drawn[4] == drawn[3] == "█" and drawn[0] != drawn[1] != drawn[3]
+
+
+@given(st.lists(st.floats(0, 100), min_size=1, max_size=300))
+def test_at_most_a_few_rounds_are_above_the_scale(rates):
+    assert min(rates) <= usual(rates) <= max(rates)
+    assert sum(rate > usual(rates) for rate in rates) <= 1 + len(rates) // 20
+
+
 @pytest.mark.parametrize("height", [2, 4, 6])
 async def test_it_draws_the_last_rounds(height):
     rounds = Rounds(kept=20)
@@ -34,7 +47,7 @@ async def test_it_draws_the_last_rounds(height):
             rounds.add(float(at), None if at % 2 else 0.5)
         await pilot.pause()
         drawn = "\n".join(seen(rounds))
-        assert "49.0 t/s" in drawn and "50% acc" in drawn
+        assert "49.0 tokens/s" in drawn and "50% accepted" in drawn
         rounds.clear()
         await pilot.pause()
-        assert "t/s" not in "\n".join(seen(rounds)).replace("tokens/s", "")
+        assert "49.0" not in "\n".join(seen(rounds))

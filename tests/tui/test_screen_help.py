@@ -2,6 +2,7 @@
 
 from typing import ClassVar
 
+import pytest
 from textual.app import App
 from textual.binding import Binding
 from textual.command import CommandPalette
@@ -12,7 +13,7 @@ from paceline.chat.slash import COMMANDS
 from paceline.tui.palette import CommandChosen, SlashProvider
 from paceline.tui.screens.confirm import ConfirmScreen, Question
 from paceline.tui.screens.help import HelpScreen, Keys, keys_of
-from paceline.tui.widgets.keys import own_bindings
+from paceline.tui.widgets.keys import own_bindings, spelled
 from support.screens import Seen, showing
 
 
@@ -56,15 +57,37 @@ async def keys(keymap=None):
 
 async def test_keys_are_listed_by_what_they_do():
     found = await keys()
-    assert found["Stop the answer"] == ("esc", "f7")
-    assert found["Once more"] == ("f5",)
+    assert found["Stop the answer"] == ("Esc", "F7")
+    assert found["Once more"] == ("F5",)
     assert "" not in found
 
 
 async def test_keys_that_were_changed_are_shown_as_they_are_now():
     found = await keys({"stop": "f9", "retry": "ctrl+t"})
-    assert found["Stop the answer"] == ("f9",)
-    assert found["Once more"] == ("ctrl+t",)
+    assert found["Stop the answer"] == ("F9",)
+    assert found["Once more"] == ("Ctrl-T",)
+
+
+async def test_the_screens_own_keys_stand_first_in_their_order():
+    assert list(await keys())[:2] == ["Stop the answer", "Once more"]
+
+
+@pytest.mark.parametrize(
+    ("key", "written"),
+    [
+        ("ctrl+z", "Ctrl-Z"),
+        ("shift+tab", "Shift-Tab"),
+        ("ctrl+up", "Ctrl-↑"),
+        ("f2", "F2"),
+        ("question_mark", "?"),
+        ("j", "j"),
+        ("J", "J"),
+        ("enter", "⏎"),
+        ("pageup", "PgUp"),
+    ],
+)
+def test_a_key_is_written_alike_everywhere(key, written):
+    assert spelled(App(), Binding(key, "do", "Do")) == written
 
 
 async def test_all_commands_and_what_the_prompt_understands_are_there():

@@ -1,12 +1,14 @@
 """Models are chosen, fetched with progress, paused and gone on with; what fails is said and may be tried again."""
 
+from dataclasses import replace
+
 import pytest
 
 from paceline.chat.models_port import PairChoice, Told, Transfer
 from paceline.chat.pace import Pace
 from paceline.errors import NetworkError
 from paceline.tui.screens.models import ModelsScreen
-from paceline.tui.screens.setup import SetupScreen
+from paceline.tui.screens.setup import SetupScreen, offer
 from paceline.tui.themes import THEMES
 from paceline.tui.widgets.choices import Choices
 from paceline.tui.widgets.fetching import line
@@ -25,9 +27,9 @@ async def give(seen, models, *steps):
 
 async def test_each_pair_says_how_large_it_is_whether_it_is_here_fits_and_how_fast_it_is():
     async with showing(ModelsScreen(FakeModels()), (100, 24)) as seen:
-        assert "[here] small  500 MB, 61 tokens/s" in seen.text
-        assert "[part] middle  1.6 GB, recommended here" in seen.text
-        assert "[    ] large  20.0 GB, does not fit" in seen.text
+        assert "here      small  500 MB, 61 tokens/s" in seen.text
+        assert "31 % here middle  1.6 GB, recommended here" in seen.text
+        assert "          large  20.0 GB, only for trying, does not fit" in seen.text
         assert "1.1 GB still to be downloaded; Apache-2.0" in seen.text  # of the one that is marked
 
 
@@ -118,12 +120,50 @@ async def test_what_keeps_the_machine_from_being_looked_at_is_said(make):
 async def test_the_first_time_the_pair_that_suits_is_offered_with_its_size():
     async with showing(SetupScreen(FakeModels()), (40, 12)) as seen:
         assert "Nothing is set up yet" in seen.text
-        assert "Fetch middle (1.1 GB)?" in seen.text
+        assert "needs a language model" in seen.text
+        assert "Go on with 500 MB of 1.6 GB" in " ".join(line.strip("│ ") for line in seen.lines)
+
+
+def test_what_is_offered_says_what_it_is_how_large_and_where_it_goes():
+    pair = PairChoice(
+        "qwen2.5-coder-1.5b",
+        "qwen2.5-coder-1.5b-instruct-q4_k_m",
+        "qwen2.5-coder-0.5b-instruct-q4_k_m",
+        bytes=1_600_000_000,
+        missing=1_600_000_000,
+        licence="Apache-2.0",
+        folder="~/.local/share/paceline/models",
+    )
+    assert offer(pair) == (
+        "Paceline needs a language model, which then runs on this machine. Fetch Qwen2.5-Coder 1.5B (1.6 GB, "
+        "Apache-2.0) into ~/.local/share/paceline/models? With it comes the small 0.5B, which makes it faster."
+    )
+    part = replace(pair, here="part", missing=978_000_000)
+    assert "Go on with 622 MB of 1.6 GB of Qwen2.5-Coder 1.5B (Apache-2.0) into ~/" in offer(part)
+
+
+@pytest.mark.parametrize(("answer", "fetched"), [("y", ["large"]), ("escape", [])])
+async def test_a_download_that_was_not_offered_is_asked_about(answer, fetched):
+    models = FakeModels()
+    async with showing(ModelsScreen(models)) as seen:
+        await seen.press("down", "enter")
+        assert "Fetch 20.0 GB?" in seen.text
+        assert "it takes about 21 GB of memory" in seen.text
+        assert models.fetched == []
+        await seen.press(answer)
+        assert models.fetched == fetched
+
+
+async def test_a_download_that_was_agreed_to_goes_on_without_another_question():
+    models = FakeModels()
+    async with showing(ModelsScreen(models)) as seen:
+        await seen.press("down", "enter", "y", "p", "enter")
+        assert models.fetched == ["large", "large"]
 
 
 async def test_a_pair_that_is_here_already_is_offered_as_such():
     async with showing(SetupScreen(FakeModels([SMALL]))) as seen:
-        assert "Use small? It is here already." in seen.text
+        assert "Use small-target? It is here already." in " ".join(line.strip("│ ") for line in seen.lines)
 
 
 async def test_the_first_time_another_pair_may_be_taken():

@@ -85,3 +85,25 @@ async def test_lines_are_neither_markup_nor_able_to_steer_the_terminal():
         await give(seen, program, "[red]x[/red]\x1b[2J\ty\x1b]52;c;eA==\x07")
         assert "[red]x[/red]    y" in seen.text
         assert "\x1b" not in "".join(seen.app.screen.query_one(Log).lines)
+
+
+async def test_what_was_stopped_and_what_failed_say_so():
+    program = Scripted()
+    async with showing(ReportScreen(program)) as seen:
+        await seen.press("s")
+        await give(seen, program)
+        assert "paceline bench (stopped)" in seen.text
+
+
+async def test_long_lines_are_broken_and_broken_anew_when_the_terminal_changes():
+    program = Scripted()
+    words = " ".join(f"word{number}" for number in range(30))
+    async with showing(ReportScreen(program), (40, 24)) as seen:
+        await give(seen, program, words, "  indented")
+        for columns in (40, 70):
+            await seen.pilot.resize_terminal(columns, 24)
+            await seen.pilot.pause()
+            shown = " ".join(line.strip("│ ") for line in seen.lines[1:-2])
+            assert words in shown
+            assert "  indented" in seen.text
+            assert all(len(line) <= columns for line in seen.lines)

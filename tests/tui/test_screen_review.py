@@ -173,3 +173,28 @@ def test_a_line_stands_above_each_hunk():
     for rows in (unified(EDIT), side_by_side(EDIT)):
         heads = [entry.hunk for entry in entries(rows) if type(entry).__name__ == "Head"]
         assert heads == [hunk.index for hunk in hunks(EDIT)]
+
+
+@pytest.mark.parametrize("split", [False, True])
+async def test_lines_that_go_on_say_so_and_are_moved_to_their_end(split):
+    before = "begin " + "long " * 60 + "end\n"
+    wide = Change("wide.py", before, before.replace("end", "finish"), "whole", True)
+    async with showing(ReviewScreen([wide], "split" if split else "unified"), (120, 12)) as seen:
+        cut = [line for line in seen.lines if "begin" in line]
+        assert cut and all(line.count("…") == (2 if split else 1) for line in cut)
+        for _ in range(60):
+            await seen.press("right")
+        assert "end" in seen.text and "finish" in seen.text
+        for _ in range(60):
+            await seen.press("left")
+        assert "begin" in seen.text
+
+
+@pytest.mark.parametrize("size", [(40, 12), (80, 24)])
+async def test_nothing_stands_above_the_keys_but_the_change(size):
+    before = "".join(f"line {number} {'long ' * 60}\n" for number in range(60))
+    wide = Change("wide.py", before, before.replace("line 9 ", "nine "), "whole", True)
+    async with showing(ReviewScreen([wide]), size) as seen:
+        above = seen.lines[seen.column_of("Apply")[1] - 1]
+        assert "long" in above or above.strip("│ ") == ""
+        assert not set("▊▋▉") & set(above)

@@ -86,9 +86,22 @@ class Attaching:
         walk = Walk(str(self._root if inside else where), self._ignore)
         names = [each.path.removeprefix(below) for each in walk.entries(below, above=inside)]
         listing = "\n".join([*names[:LISTED], *([f"… and {len(names) - LISTED:,} more"] if names[LISTED:] else [])])
-        blocks, out = _files(where, [each for each in names if not each.endswith("/")])
+        files = [each for each in names if not each.endswith("/")]
+        shown = [each for each in files if self._leads_where_it_stands(where / each, override=override)]
+        blocks, out = _files(where, shown)
+        out += [each for each in files if each not in set(shown)]
         text = "\n\n".join([f"{name}\n{listing}", *blocks])
         return Attached("folder", name, text, str(where), _left_out(out))
+
+    def _leads_where_it_stands(self, path: Path, *, override: bool) -> bool:
+        """Whether a file of a folder is no link, or one to what may be shown just as well."""
+        try:
+            if path.resolve() == path:
+                return True
+            self._allowed(str(path), override=override)
+        except (OSError, RuntimeError, InputError):
+            return False
+        return True
 
     def diff(self) -> Attached:
         """What has changed since the last commit, staged or not. Raises InputError where nothing has."""

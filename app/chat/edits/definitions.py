@@ -49,6 +49,7 @@ _TOML = re.compile(r"(?P<name>\[\[?[^\]\n]+\]\]?)\s*(?:#.*)?")
 _MARKDOWN = re.compile(r"(?P<level>#{1,6})\s+(?P<name>.*?)\s*#*")
 _YAML = re.compile(r"(?P<name>[\w.\"'/-]+)\s*:\s*(?:[|>][+-]?)?\s*(?:#.*)?")
 _RULE = re.compile(r"(?P<name>[^{}@;]*[^{}@;\s])\s*\{")
+LONGEST = 2000  # characters of a line of SQL that are looked at
 _CREATE = re.compile(
     r"CREATE\s+(?:(?:OR\s+REPLACE|TEMP|TEMPORARY|UNIQUE|MATERIALIZED)\s+)*"
     r"(?P<kind>TABLE|VIEW|INDEX|FUNCTION|PROCEDURE|TRIGGER|TYPE)\s+(?:CONCURRENTLY\s+)?(?:IF\s+NOT\s+EXISTS\s+)?"
@@ -272,7 +273,7 @@ def _by_statements(lines: Sequence[str]) -> list[tuple[str, int, int]]:
     found = list[tuple[str, int, int]]()
     name, head, depth, quoted, last = "", 0, 0, False, -1
     for at, line in enumerate(lines):
-        code = _SQL_INNER.sub("", _SQL_LITERAL.sub("''", line)).strip()
+        code = _SQL_INNER.sub("", _SQL_LITERAL.sub("''", line[:LONGEST])).strip()
         start = _CREATE.match(code)
         if name and start and not quoted:  # the one before has no semicolon
             found.append((name, head, last + 1))

@@ -10,6 +10,7 @@ from paceline.chat.edits.splices import Outcome, Splice, spliced
 
 _START = re.compile(r"[\w.$ ]{5,}[(=:]")  # what a statement begins with
 CLOSE = 0.6  # of a line's text, how much is the same where it only changed a little
+LONGEST = 2000  # characters of lines that are compared letter by letter
 ENOUGH = 0.5  # of an excerpt's lines, how many must be the file's
 
 
@@ -62,7 +63,10 @@ def _changed_end(keys: Sequence[str], new: Sequence[str], start: int) -> list[in
     places = [at for at in range(start, len(keys) - 1) if keys[at] == before]
     if len(places) != 1 or not before:
         return []
-    ratio = SequenceMatcher(None, keys[places[0] + 1], new[-1].strip(), autojunk=False).ratio()
+    lines = keys[places[0] + 1], new[-1].strip()
+    if max(map(len, lines)) > LONGEST:
+        return []
+    ratio = SequenceMatcher(None, *lines, autojunk=False).ratio()
     return [places[0] + 1] if ratio >= CLOSE else []
 
 

@@ -344,7 +344,7 @@ def _appended(work: _Work, here: int, bare: str, mine: Sequence[int]) -> int:
         near, last = inner[0].head, max(last, *(each.end - 1 for each in inner))
     work.splices.append(Splice(last + 1, last + 1, [shape.blanks(work.old[near]) + bare]))
     work.placed += 1
-    work.doubt(f"{bare} was put behind the others of {work.had[here].name}: the answer does not say where it belongs")
+    work.doubt(f"what is new in {work.had[here].name} was put at its end: the answer does not say where it belongs")
     return last
 
 

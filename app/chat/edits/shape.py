@@ -32,8 +32,10 @@ class File:
     def text(self, raw: Sequence[str]) -> str:
         """Lines as the file's text: all ended, the last one as it was before."""
         lines = [line if line.endswith(("\n", "\r")) else line + self.newline for line in raw]
-        if lines and not self.ended:
-            lines[-1] = lines[-1].rstrip("\r\n")
+        if not self.ended:
+            while lines and not lines[-1].rstrip("\r\n"):  # an empty line without an ending is none
+                lines.pop()
+            lines[-1:] = [line.rstrip("\r\n") for line in lines[-1:]]
         return self.mark + "".join(lines)
 
     def spliced(self, start: int, end: int, new: Sequence[str]) -> list[str]:

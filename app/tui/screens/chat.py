@@ -183,9 +183,19 @@ class ChatScreen(Screen[None]):
         """Show a session. What is being written in the one before is stopped and kept."""
         if self._open:
             self.conversation.stop()
+            if waiting := self.conversation.queued:
+                self.query_one(Prompt).put("\n".join(each.text for each in waiting))
+                self.tell("what waited for an answer is in the prompt")
         self._open = True
-        self.conversation = Conversation(session, self.services.store, _Later(self), self.happened)
+
+        def happened(what: Happening) -> None:  # a session that is no longer shown ends by itself
+            if self.conversation is conversation:
+                self.happened(what)
+
+        conversation = Conversation(session, self.services.store, _Later(self), happened)
+        self.conversation = conversation
         self.editing = None
+        self.show_figures(state="", queued=0)
         self.attach(())
         self.moved()
         self.app.sub_title = strip_controls(session.title)
@@ -265,6 +275,19 @@ class ChatScreen(Screen[None]):
         self._figures = replace(self._figures, **changed)
         self.query_one(Footer).show(self._figures)
 
+    def begin_editing(self, turn: Turn) -> None:
+        """The next message takes the place of this one."""
+        self.editing = turn.id
+        self.attach(turn.attached)
+        self.show_figures(state="editing an earlier message (Esc: never mind)")
+
+    def end_editing(self) -> None:
+        """The next message is a new one."""
+        if self.editing is not None:
+            self.editing = None
+            self.attach(())
+            self.show_figures(state="")
+
     def tell(self, text: str, *, error: bool = False) -> None:
         """A line for the person, which goes away by itself."""
         self.notify(
@@ -291,6 +314,10 @@ class ChatScreen(Screen[None]):
             await task
         except PacelineError as error:
             self.tell(str(error), error=True)
+        except Exception as error:  # a fault of ours must not take the conversation with it
+            self.tell(
+                f"{type(error).__name__}: {error}\nhint: this is a fault of Paceline's: please report it", error=True
+            )
 
     def act(self, what: Any) -> None:  # noqa: ANN401 - a callable without arguments
         """Something that takes one step; what fails is said."""
@@ -372,13 +399,13 @@ class ChatScreen(Screen[None]):
 
     def action_stop(self) -> None:
         """Stop what runs; otherwise go back to the prompt, and from an edit of an earlier message to a new one."""
-        if self.acting.stop() or self.files.stop():
+        if self.acting.stop() or self.files.stop() or self.sending.stop():
             return
         if self.conversation.answering:
             self.conversation.stop()
             return
         if self.editing is not None:
-            self.editing = None
+            self.end_editing()
             self.query_one(Prompt).replace_all("")
             self.tell("the earlier message stays as it is")
         elif self.query_one(Prompt).has_focus:
@@ -396,6 +423,7 @@ class ChatScreen(Screen[None]):
         elif self.conversation.answering or self.acting.running or self.files.running:
             self.action_stop()
         elif prompt.text:
+            self.end_editing()
             prompt.replace_all("")
         elif time.monotonic() - self._interrupted < AGAIN:
             self.do(self.leave())
@@ -420,10 +448,12 @@ class ChatScreen(Screen[None]):
     def action_undo(self) -> None:
         """Undo in the prompt while there is text in it; else take back the last change to files."""
         prompt = self.query_one(Prompt)
-        if prompt.has_focus and prompt.text and prompt.history.undo_stack:
+        if self.files.written_at > self.typed_at:
+            self.do(self.files.undo())
+        elif prompt.history.undo_stack:
             prompt.undo()
         else:
-            self.do(self.files.undo())
+            self.tell("/undo takes back the last change to files")
 
     def action_write(self) -> None:
         """Write the message in the person's editor."""

@@ -56,6 +56,7 @@ class ConfirmScreen(Dialog[bool]):
     """Yes only for who says so: `y`, or Enter or a click on Yes. Everything else is no."""
 
     CSS_PATH: ClassVar = ["dialog.tcss", "confirm.tcss"]
+    GUARDED: ClassVar = True
     AUTO_FOCUS = "#no"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "answer(True)", "Yes", id="confirm.yes"),

@@ -1,11 +1,13 @@
 """What all screens beside the conversation have: a frame with a title, room for a body, the keys at the bottom."""
 
 from collections.abc import Iterable
+from math import inf
 from typing import ClassVar, TypeVar
 
-from textual.app import ComposeResult
+from textual.app import App, ComposeResult, ReturnType
 from textual.containers import Vertical
 from textual.content import Content
+from textual.events import Event, Key, Mount, Paste
 from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Static
@@ -60,9 +62,20 @@ class Dialog(ModalScreen[Result]):
     """
 
     CSS_PATH: ClassVar = ["dialog.tcss"]
+    GUARD: ClassVar = 0.5  # seconds after its opening in which keys are still meant for what was there before
+    GUARDED: ClassVar = False  # whether it has one: those that write or fetch something
+    _opened_at = inf  # of the clock that events have
     HEADING = ""
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (80, "-usual"), (110, "-wide")]  # noqa: RUF012 - as Textual has it
     VERTICAL_BREAKPOINTS = [(0, "-short"), (18, "-high")]  # noqa: RUF012
+
+    def takes(self, event: Event) -> bool:
+        """Whether an input was made for this dialog: not before a person can have seen what it asks."""
+        return not self.GUARDED or event.time >= self._opened_at + self.GUARD
+
+    def _on_mount(self, event: Mount) -> None:
+        super()._on_mount(event)
+        self._opened_at = event.time
 
     def compose(self) -> ComposeResult:
         """Frame, body, keys."""
@@ -91,3 +104,13 @@ class Dialog(ModalScreen[Result]):
         line = self.query_one("#trouble", Line)
         line.say(str(trouble))
         line.display = bool(str(trouble))
+
+
+class GuardingApp(App[ReturnType]):
+    """An app in which what is being typed while a dialog opens does not answer it."""
+
+    async def on_event(self, event: Event) -> None:
+        """Leave out keys and pastes that were meant for what was there before."""
+        if isinstance(event, (Key, Paste)) and isinstance(self.screen, Dialog) and not self.screen.takes(event):
+            return
+        await super().on_event(event)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any, ClassVar
 
 from rich.table import Table
@@ -10,13 +11,13 @@ from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.dom import DOMNode
-from textual.keys import format_key
 from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input, Static, TextArea
 
 from paceline.chat.slash import COMMANDS, SlashCommand
 from paceline.tui.screens.dialog import Dialog, Line, one_line
+from paceline.tui.widgets.keys import spelled
 
 GAP = 2  # columns between the two
 WIDEST = 24  # columns of the first
@@ -33,15 +34,21 @@ class Keys:
 def keys_of(screen: Screen[Any]) -> tuple[Keys, ...]:
     """The keys that work on a screen with the widget that has the focus there, changes of the keymap included.
 
-    The screen's own stand first. Those without a description, and how a text is edited in any program, are left out.
+    The screen's own stand first, in its own order, then the app's and its widgets', then what Textual adds. Those without a description, and how a text is edited in any program, are left out.
     """
-    own: list[Binding] = []
-    others: list[Binding] = []
+    order = {binding.action: at for at, binding in enumerate(type(screen).BINDINGS) if isinstance(binding, Binding)}
+    found: list[tuple[int, Binding]] = []
     for active in screen.active_bindings.values():
         binding = active.binding
-        if binding.description and not binding.system and not _is_usual(active.node, binding):
-            (own if active.node is screen else others).append(binding)
-    return _grouped(screen.app, [*own, *others])
+        if not binding.description or binding.system or _is_usual(active.node, binding):
+            continue
+        if active.node is screen and binding.action in order:
+            found.append((order[binding.action], binding))
+        elif active.node is screen.app or binding.id is not None:
+            found.append((len(order), binding))
+        else:  # of Textual
+            found.append((len(order) + 1, binding))
+    return _grouped(screen.app, [binding for _, binding in sorted(found, key=itemgetter(0))])
 
 
 def keys_in(widget: Widget) -> tuple[Keys, ...]:
@@ -58,12 +65,8 @@ def _is_usual(node: DOMNode, binding: Binding) -> bool:
 def _grouped(app: App[Any], bindings: Iterable[Binding]) -> tuple[Keys, ...]:
     found: dict[str, list[str]] = {}
     for binding in bindings:
-        found.setdefault(binding.description, []).append(_shown(app, binding))
+        found.setdefault(binding.description, []).append(spelled(app, binding))
     return tuple(Keys(tuple(dict.fromkeys(keys)), does) for does, keys in found.items())
-
-
-def _shown(app: App[Any], binding: Binding) -> str:
-    return binding.key_display or format_key(binding.key) or app.get_key_display(binding)
 
 
 class HelpScreen(Dialog[None]):

@@ -13,15 +13,19 @@ from textual.widgets.option_list import Option
 from paceline.chat.models_port import Models, PairChoice
 from paceline.chat.words import size
 from paceline.errors import PacelineError
+from paceline.tui.screens.confirm import ConfirmScreen, Question
 from paceline.tui.screens.dialog import Dialog, Line, one_line
 from paceline.tui.widgets.choices import Choices
 from paceline.tui.widgets.fetching import Fetching
+
+MARK = 9  # columns of "35 % here"
 
 
 class ModelsScreen(Dialog[str | None]):
     """The result is the id of the pair that is written into the configuration now, or None: nothing was chosen."""
 
     CSS_PATH: ClassVar = ["dialog.tcss", "models.tcss"]
+    GUARDED: ClassVar = True
     HEADING = "Models"
     AUTO_FOCUS = "#pairs"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -35,6 +39,7 @@ class ModelsScreen(Dialog[str | None]):
         super().__init__()
         self._models = models
         self._pairs = tuple(pairs)
+        self._agreed: set[str] = set()  # pairs whose download the person has said yes to
 
     def body(self) -> ComposeResult:
         """The pairs."""
@@ -94,9 +99,23 @@ class ModelsScreen(Dialog[str | None]):
         at, fetching = self.query_one("#pairs", OptionList).highlighted, self.query_one(Fetching)
         if at is None or fetching.pair:
             return
+        pair = self._pairs[at]
+        if pair.here == "ready" or pair.recommended or pair.id in self._agreed:
+            self._fetch(pair.id)
+            return
+
+        def answered(yes: bool | None) -> None:
+            if yes:
+                self._fetch(pair.id)
+
+        self.app.push_screen(ConfirmScreen(_about(pair)), answered)
+
+    def _fetch(self, pair: str) -> None:
+        self._agreed.add(pair)
         self.tell("")
+        fetching = self.query_one(Fetching)
         fetching.display = True
-        fetching.start(self._pairs[at].id)
+        fetching.start(pair)
         self.refresh_bindings()
 
     def action_pause(self) -> None:
@@ -124,14 +143,31 @@ class ModelsScreen(Dialog[str | None]):
 
 def _title(pair: PairChoice) -> Content:
     """One line: is it here, how large, does it fit."""
-    mark = {"ready": "[here]", "part": "[part]", "missing": "[    ]"}[pair.here]
+    part = f"{share(pair)} % here" if pair.bytes else "part here"
+    mark = {"ready": "here", "part": part, "missing": ""}[pair.here]
     words = [size(pair.bytes) if pair.bytes else "size unknown"]
+    words += [one_line(pair.purpose).plain] if pair.purpose else []
     words += ["in use"] if pair.in_use else []
     words += ["recommended here"] if pair.recommended else []
     words += ["does not fit"] if pair.misfit else []
     words += [f"{pair.speed:.0f} tokens/s"] if pair.speed else []
-    title = Content.styled(f"{mark} {one_line(pair.id).plain}", "bold")
+    title = Content.styled(f"{mark:<{MARK}} {one_line(pair.id).plain}", "bold")
     return title + Content.styled(f"  {', '.join(words)}", "$text-muted")
+
+
+def share(pair: PairChoice) -> int:
+    """How much of a pair is here, in percent: 100 only when nothing is missing."""
+    return 100 * max(0, pair.bytes - pair.missing) // max(1, pair.bytes)
+
+
+def _about(pair: PairChoice) -> Question:
+    """Whether to begin with a download that was not offered."""
+    much = size(pair.missing) if pair.missing else "a file of unknown size"
+    into = f"into {pair.folder}" if pair.folder else ""
+    lines = (f"{pair.target}{f' + {pair.draft}' if pair.draft else ''}", f"licence: {pair.licence or 'unknown'}", into)
+    return Question(
+        f"Fetch {much}?", tuple(filter(None, lines)), (pair.misfit,) if pair.misfit else (), "Fetch", "Don't fetch"
+    )
 
 
 def _facts(pair: PairChoice) -> str:

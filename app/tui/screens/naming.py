@@ -2,7 +2,6 @@
 
 from typing import ClassVar
 
-from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widgets import Input
@@ -15,7 +14,10 @@ class NamingScreen(Dialog[str]):
 
     CSS_PATH: ClassVar = ["dialog.tcss", "naming.tcss"]
     AUTO_FOCUS = "#name"
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Never mind", id="naming.leave")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter", "save", "Save", id="naming.save", priority=True),
+        Binding("escape", "leave", "Never mind", id="naming.leave"),
+    ]
 
     def __init__(self, question: str, value: str = "") -> None:
         super().__init__()
@@ -31,10 +33,9 @@ class NamingScreen(Dialog[str]):
         self.head(self._question)
         self.query_one(Input).cursor_blink = False
 
-    @on(Input.Submitted)
-    def _entered(self, event: Input.Submitted) -> None:
-        event.stop()
-        self.dismiss(event.value.strip())
+    def action_save(self) -> None:
+        """This is it."""
+        self.dismiss(self.query_one(Input).value.strip())
 
     def action_leave(self) -> None:
         """Nothing is entered."""

@@ -1,17 +1,21 @@
 """What another command of Paceline prints, while it runs."""
 
+from collections import deque
+from collections.abc import Iterator
 from contextlib import aclosing
 from typing import ClassVar
 
-from textual import work
+from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.events import Resize
 from textual.widgets import Log
 
 from paceline.chat.programs import Program
 from paceline.errors import PacelineError
 from paceline.text import strip_controls
 from paceline.tui.screens.dialog import Dialog
+from paceline.tui.widgets.rows import breaks, untab
 
 KEPT = 10_000  # lines
 
@@ -30,6 +34,9 @@ class ReportScreen(Dialog[None]):
         super().__init__()
         self._program = program
         self._going = True
+        self._stopped = False
+        self._said: deque[str] = deque(maxlen=KEPT)
+        self._columns = 0  # that the lines are broken for; 0: they are not yet
 
     def body(self) -> ComposeResult:
         """Its lines."""
@@ -46,13 +53,26 @@ class ReportScreen(Dialog[None]):
         try:
             async with aclosing(self._program.lines()) as lines:
                 async for line in lines:
-                    log.write_line(strip_controls(line).expandtabs(8))
+                    self._said.append(untab(strip_controls(line)))
+                    log.write_lines(broken(self._said[-1], self._columns))
         except PacelineError as error:
             self.tell(error)
             state = "failed"
         self._going = False
-        self.head(f"{self._program.title} ({state})")
+        self.head(f"{self._program.title} ({'stopped' if self._stopped and state == 'done' else state})")
         self.refresh_bindings()
+
+    @on(Resize)
+    def _arrange(self) -> None:
+        self.call_after_refresh(self._break)
+
+    def _break(self) -> None:
+        """Break all lines anew, for the columns that there are now."""
+        log = self.query_one(Log)
+        if log.scrollable_content_region.width != self._columns:
+            self._columns = log.scrollable_content_region.width
+            log.clear()
+            log.write_lines([part for line in self._said for part in broken(line, self._columns)])
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """What has ended cannot be stopped."""
@@ -60,9 +80,18 @@ class ReportScreen(Dialog[None]):
 
     def action_stop(self) -> None:
         """Let it come to an end, and say what it has to say."""
+        self._stopped = True
         self.head(f"{self._program.title} (stopping)")
         self._program.stop()
 
     def action_leave(self) -> None:
         """End it, and go back."""
         self.dismiss(None)
+
+
+def broken(line: str, columns: int) -> Iterator[str]:
+    """A line as several that have room; as it is while it is not known how much there is (0 columns)."""
+    if not columns:
+        yield line
+    else:
+        yield from (line[start:end] for start, end in breaks(line, columns))

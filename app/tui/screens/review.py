@@ -27,6 +27,7 @@ class ReviewScreen(Dialog[tuple[Accepted, ...] | None]):
     """The result is what to write, or None: nothing. Changes that are not certain begin unaccepted."""
 
     CSS_PATH: ClassVar = ["dialog.tcss", "review.tcss"]
+    GUARDED: ClassVar = True
     AUTO_FOCUS = "DiffView"
     HEADING = "Review"
     BINDINGS: ClassVar[list[BindingType]] = [

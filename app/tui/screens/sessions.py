@@ -138,7 +138,10 @@ class SessionsScreen(Dialog[str | None]):
         """Ask for the name of a file."""
         if self._chosen and not self._naming:
             kinds = ", ".join(f"{ending} {name}" for ending, name in ENDINGS.items())
-            self._ask("export", f"Write to ({kinds}):", export.file_name(self._chosen.session, "md"))
+            self._ask("export", f"Write to ({kinds}):", export.file_name(self._chosen.session, "md", self._taken))
+
+    def _taken(self, name: str) -> bool:
+        return (self._folder / name).exists()
 
     def _ask(self, naming: Naming, question: str = "", value: str = "") -> None:
         self._naming = naming

@@ -7,6 +7,7 @@ from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
+from paceline.chat import labels
 from paceline.chat.models_port import Models, PairChoice
 from paceline.chat.words import size
 from paceline.errors import PacelineError
@@ -19,6 +20,7 @@ class SetupScreen(Dialog[str | None]):
     """The result is the id of the pair that is written into the configuration now, or None: later."""
 
     CSS_PATH: ClassVar = ["dialog.tcss", "setup.tcss"]
+    GUARDED: ClassVar = True
     HEADING = "Nothing is set up yet"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "fetch", "Fetch", id="setup.fetch"),
@@ -106,16 +108,24 @@ class SetupScreen(Dialog[str | None]):
 
 def offer(pair: PairChoice) -> str:
     """What would be fetched, in words."""
-    draft = f" with the draft model {pair.draft}" if pair.draft else ""
-    ask = f"Fetch {pair.id} ({size(pair.missing)})?" if pair.here != "ready" else f"Use {pair.id}? It is here already."
+    name, into = labels.model(pair.target), f" into {pair.folder}" if pair.folder else ""
+    facts = ", ".join(filter(None, (size(pair.bytes) if pair.bytes else "", pair.licence)))
+    ask = {
+        "ready": f"Use {name}? It is here already.",
+        "part": f"Go on with {size(pair.bytes - pair.missing)} of {size(pair.bytes)} of {name} ({pair.licence}){into}?",
+        "missing": f"Fetch {name} ({facts}){into}?",
+    }[pair.here]
     lines = [
-        ask,
-        f"! {pair.misfit}"
-        if pair.misfit
-        else "It is the pair that suits this machine best."
-        if pair.recommended
-        else "",
-        f"Models: {pair.target}{draft}. Licence: {pair.licence}.",
+        f"Paceline needs a language model, which then runs on this machine. {ask}{_with_draft(pair, name)}",
+        f"! {pair.misfit}" if pair.misfit else "",
         pair.note,
     ]
-    return "\n".join(filter(None, lines))
+    return "\n\n".join(filter(None, lines))
+
+
+def _with_draft(pair: PairChoice, name: str) -> str:
+    """The second model, by its size alone where it is of the same family."""
+    if not pair.draft:
+        return ""
+    family, _, small = labels.model(pair.draft).rpartition(" ")
+    return f" With it comes the small {small if name.startswith(family) else pair.draft}, which makes it faster."

@@ -12,9 +12,9 @@ from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 
-from paceline.chat.pastes import line_count
+from paceline.chat import labels
+from paceline.chat.titles import one_line
 from paceline.chat.turns import Attached
-from paceline.text import strip_controls
 from paceline.tui.widgets.rows import shorten
 
 REMOVE = " x"
@@ -87,12 +87,8 @@ class AttachmentBar(Widget, can_focus=True):
 
     def _line(self, at: int) -> str:
         attached = self._attached[at]
-        lines = line_count(attached.text)
-        told = f" ({lines:,} {'line' if lines == 1 else 'lines'})"
-        told += ", " + " ".join(strip_controls(attached.cut).split()) if attached.cut else ""
-        name = " ".join(strip_controls(attached.name).split())
+        name, whole = one_line(attached.name), labels.attachment(attached)
         room = max(8, self.size.width - len("+ ") - len(REMOVE))
-        whole = name + told
         return "+ " + (shorten(name, room) if cell_len(whole) > room else whole) + REMOVE
 
     def _choose(self, at: int) -> None:

@@ -21,6 +21,8 @@ from paceline.chat.edits.review import Marks, Pair, Row, side_by_side, unified
 from paceline.text import strip_controls
 
 TAB = 4  # columns
+STEP = 8  # columns that long lines are moved by at once
+CUT = "…"  # ends a line that goes on
 SIGNS = {"same": " ", "out": "-", "in": "+", "gap": " "}
 
 
@@ -83,6 +85,8 @@ class DiffView(ScrollView, can_focus=True):
         Binding("down", "lines(1)", "Down", show=False),
         Binding("pageup", "pages(-1)", "Page up", show=False),
         Binding("pagedown", "pages(1)", "Page down", show=False),
+        Binding("left", "columns(-1)", "Left", show=False),
+        Binding("right", "columns(1)", "Right", show=False),
         Binding("home", "edge(False)", "First line", show=False),
         Binding("end", "edge(True)", "Last line", show=False),
     ]
@@ -102,6 +106,7 @@ class DiffView(ScrollView, can_focus=True):
         self._change: Change | None = None
         self._entries: tuple[Entry, ...] = ()
         self._extents: tuple[tuple[int, int], ...] = ()  # the first and the last line of each hunk in this view
+        self._longest = 0  # columns of a line's text
         self._digits = 1  # of the largest line number
 
     def show(self, change: Change, chosen: frozenset[int], *, last: bool = False) -> None:
@@ -129,6 +134,13 @@ class DiffView(ScrollView, can_focus=True):
         """Scroll by screens, with a line in common."""
         self.action_lines(step * max(1, self.scrollable_content_region.height - 1))
 
+    def action_columns(self, step: int) -> None:
+        """Move long lines, as far as the longest of them needs."""
+        width = self.scrollable_content_region.width
+        room = (width - 1) // 2 if self.split else width
+        furthest = max(0, self._longest + self._gutter - room)
+        self.scroll_to(x=min(furthest, max(0, self.scroll_offset.x + step * STEP)), animate=False)
+
     def action_edge(self, end: bool) -> None:
         """Scroll to the last line, or to the first."""
         self.scroll_to(y=self.max_scroll_y if end else 0, animate=False)
@@ -143,7 +155,7 @@ class DiffView(ScrollView, can_focus=True):
         self._extents = extents(self._entries)
         numbers = [number for row in self._rows() for number in (row.old, row.new) if number is not None]
         self._digits = len(str(max(numbers, default=1)))
-        longest = max((_width(row) for row in self._rows()), default=0)
+        longest = self._longest = max((_width(row) for row in self._rows()), default=0)
         gutter = self._gutter
         width = 2 * (gutter + longest) + 1 if self.split else gutter + longest
         self.virtual_size = Size(width, len(self._entries))
@@ -236,7 +248,10 @@ class DiffView(ScrollView, can_focus=True):
         gutter = Strip([cursor, Segment(self._numbers(row), self._style("number")), Segment(SIGNS[row.kind], style)])
         parts = [Segment(piece, mark if marked else style) for piece, marked in pieces(row.text, row.marks)]
         room = max(0, width - gutter.cell_length - 1)
-        text = Strip(parts).crop(left, left + room).extend_cell_length(room, style)
+        whole = Strip(parts)
+        text = whole.crop(left, left + room).extend_cell_length(room, style)
+        if whole.cell_length > left + room > left:
+            text = Strip.join([text.crop(0, room - 1), Strip([Segment(CUT, style)], 1)])
         return Strip.join([gutter, Strip([Segment(" ", style)], 1), text]).crop(0, width)
 
     def _numbers(self, row: Row) -> str:

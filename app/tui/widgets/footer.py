@@ -100,7 +100,7 @@ def _parts(figures: Figures, ascii_only: bool) -> Iterator[tuple[int, list[str]]
     if figures.rate is not None:
         yield 2, [f"{figures.rate:.1f} tokens/s", f"{figures.rate:.0f} t/s"]
     if figures.acceptance is not None:
-        yield 5, [f"{figures.acceptance:.0%} accepted", f"{figures.acceptance:.0%}"]
+        yield 5, [f"{figures.acceptance:.0%} accepted"]
     if figures.speedup is not None:
         yield 6, [f"{figures.speedup:.2f}x speed-up", f"{figures.speedup:.1f}x"]
     if figures.used is not None and figures.size:
@@ -119,7 +119,12 @@ def _context(used: int, size: int, about: bool, ascii_only: bool) -> list[str]:
     tilde = "~" if about else ""
     over = " over!" if used > size else ""
     short = f"{tilde}{part:.0%}{over}"
-    return [f"{bar} {tilde}{used:,}/{size:,}{over}", f"{bar} {short}", f"context {short}", short]
+    return [
+        f"{bar} {tilde}{used:,}/{size:,}{over}",
+        f"{bar} {short}",
+        f"context {short}",
+        f"{tilde}{part:.0%} full{over}",
+    ]
 
 
 def _line(text: str) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.cells import cell_len
+from textual.app import App
 from textual.binding import Binding
 from textual.content import Content
 from textual.events import Click, Resize
@@ -54,7 +55,7 @@ class KeyLine(Static):
         found: list[Shown] = []
         line, column = Content(""), 0
         for binding in own_bindings(self.screen):
-            key, does = self.app.get_key_display(binding), binding.description
+            key, does = spelled(self.app, binding), binding.description
             start = column + (len(GAP) if found else 0)
             end = start + cell_len(key) + 1 + cell_len(does)
             if end > width:
@@ -64,6 +65,33 @@ class KeyLine(Static):
             column = end
         self._shown = tuple(found)
         self.update(line)
+
+
+_NAMES = {
+    "escape": "Esc",
+    "enter": "⏎",
+    "space": "space",
+    "pageup": "PgUp",
+    "pagedown": "PgDn",
+    "backspace": "Backspace",
+}
+_NAMES |= {name: name.capitalize() for name in ("tab", "home", "end", "insert", "delete")}
+_NAMES |= {"up": "↑", "down": "↓", "left": "←", "right": "→"}
+
+
+def spelled(app: App[Any], binding: Binding) -> str:
+    """A key as it is written wherever a person reads of it: "Ctrl-Z", "Shift-Tab", "F2", "?"."""
+    if binding.key_display:
+        return binding.key_display
+    *modifiers, key = binding.key.split("+")
+    if key in _NAMES:
+        name = _NAMES[key]
+    elif key[:1] == "f" and key[1:].isdigit():
+        name = key.upper()
+    else:
+        name = key if len(key) == 1 else app.get_key_display(Binding(key, "", ""))
+        name = name.upper() if modifiers else name
+    return "-".join([*(each.capitalize() for each in modifiers), name])
 
 
 def own_bindings(screen: Screen[Any]) -> tuple[Binding, ...]:

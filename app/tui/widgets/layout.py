@@ -9,7 +9,9 @@ from paceline.tui.widgets.rows import Names, Row, Span, chop, cut, measure, unta
 from paceline.tui.widgets.table import table
 
 BLANK = Row(())
+PROSE = 100  # cells of a line of prose at most: longer ones are hard to read
 MIN_WIDTH = 8  # cells that text is given at least, however far it is indented
+_PROSE = ("paragraph", "heading", "item", "quote", "literal")
 _TASK = re.compile(r"\[([ xX])\] +")
 
 
@@ -32,7 +34,7 @@ class Laid:
 def lay(block: Block, width: int, *, first: bool, more: str = "") -> Laid:
     """The rows of a block that is no fence. first: none stands before it. more: the beginning of its next line."""
     lines = [*block.lines, more] if more else block.lines
-    rows = _SHAPES[block.kind](block, lines, width)
+    rows = _SHAPES[block.kind](block, lines, min(width, PROSE) if block.kind in _PROSE else width)
     spaced = not first and (block.gap or block.kind == "heading")
     return Laid([BLANK, *rows] if spaced else rows)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import accumulate, groupby
 from operator import itemgetter
 
+from paceline.chat import labels
 from paceline.chat.turns import Attached, Run, Turn
 from paceline.text import strip_controls
 from paceline.tui.widgets.colouring import Colouring
@@ -67,6 +68,8 @@ class Entry:
     def update(self, turn: Turn) -> None:
         """The turn is now so. Where the text goes on from what is known, that stays as it is."""
         known = "".join(text for text, _ in self._pieces)
+        if self._finished and turn.state == "streaming":
+            self.drop()  # it goes on
         if turn.text.startswith(known) and not (self._finished and len(turn.text) > len(known)):
             if rest := turn.text[len(known) :]:
                 self._pieces.append((rest, ""))
@@ -245,10 +248,7 @@ def branch_columns(entry: Entry) -> tuple[range, range]:
 
 
 def _attachment(attached: Attached, width: int, unfolded: bool) -> list[Row]:
-    lines = attached.text.count("\n") + (not attached.text.endswith("\n") and bool(attached.text))
-    told = f"+ {strip_controls(attached.name)} ({lines:,} {'line' if lines == 1 else 'lines'})"
-    told += f", {strip_controls(attached.cut)}" if attached.cut else ""
-    rows = [Row(((shorten(untab(told.replace("\n", " ")), width), ("attached",)),))]
+    rows = [Row(((shorten(f"+ {labels.attachment(attached)}", width), ("attached",)),))]
     if unfolded:
         shown = strip_controls(attached.text).splitlines()
         for line in shown[:SHOWN_LINES]:

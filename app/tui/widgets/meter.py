@@ -34,7 +34,7 @@ def slices(sizes: Sizes) -> tuple[Slice, ...]:
         Slice("█", "system prompt", sizes.system),
         Slice("▒", "earlier turns", sum(tokens for _, tokens in history), history),
         Slice("▓", "attachments", sum(tokens for _, tokens in attachments), attachments),
-        Slice("█", "this message", sizes.message + sizes.frame),
+        Slice("▞", "this message", sizes.message + sizes.frame),
         Slice("░", "kept for the answer", sizes.reserve),
     )
 
@@ -55,11 +55,12 @@ def bar(sizes: Sizes, width: int) -> str:
 def summary(sizes: Sizes) -> str:
     """In a sentence."""
     about = "about " if sizes.estimated else ""
+    taken = f"{sizes.prompt:,} + {sizes.reserve:,} kept for the answer"
     if not sizes.context:
-        return f"{about}{sizes.used:,} tokens; how many there are is not known yet"
+        return f"{about}{taken} tokens; how many there are is not known yet"
     if sizes.over:
-        return f"{about}{sizes.over:,} too many: {sizes.used:,} of {sizes.context:,} tokens"
-    return f"{about}{sizes.used:,} of {sizes.context:,} tokens, {sizes.left:,} free"
+        return f"{about}{sizes.over:,} too many: {taken}, of {sizes.context:,} tokens"
+    return f"{about}{taken}, of {sizes.context:,} tokens; {sizes.left:,} free"
 
 
 def table(sizes: Sizes, *, details: bool) -> tuple[tuple[str, int], ...]:

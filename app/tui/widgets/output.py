@@ -22,7 +22,7 @@ class Output(Log):
         """A command has been started."""
         self.clear()
         self.display = True
-        self.write_line(" ".join(strip_controls(line).split()))
+        self.write(" ".join(strip_controls(line).split()) + "\n")
 
     def add(self, text: str) -> None:
         """More of what it prints; safe to show."""
@@ -32,7 +32,7 @@ class Output(Log):
         """It is over."""
         if self.line_count and self.lines[-1]:
             self.write("\n")
-        self.write_line(f"[{how}]")
+        self.write(f"[{how}]")
 
     def hide(self) -> bool:
         """Show nothing; whether there was something."""

@@ -1,7 +1,7 @@
 """Answers of small models, recorded and labelled by hand: what is made of them.
 
 The batches after the first were recorded when the reading of answers had been written, and looked at one by one: what
-each showed was mended before the next.
+each showed was mended before the next; nothing was for the last one.
 """
 
 from collections.abc import Iterator

@@ -125,14 +125,18 @@ def test_a_method_under_another_name_in_the_place_of_one_that_is_missing_replace
 
 
 def test_a_new_method_beside_one_that_is_left_out_is_added():
-    code = '@dataclass\nclass Task:\n    title: str\n    done: bool = False\n\n    def show(self):\n        print("x")\n\n'
+    code = (
+        '@dataclass\nclass Task:\n    title: str\n    done: bool = False\n\n    def show(self):\n        print("x")\n\n'
+    )
     found = change("task.py", TASK, code + "    def start(self):\n        self.done = False\n")
     assert "def finish" in found.after
     assert "def show" in found.after
 
 
 def test_a_class_that_is_shown_with_its_fields_only_keeps_its_methods():
-    found = change("task.py", TASK, "@dataclass\nclass Task:\n    title: str\n    done: bool = False\n    rank: int = 0\n")
+    found = change(
+        "task.py", TASK, "@dataclass\nclass Task:\n    title: str\n    done: bool = False\n    rank: int = 0\n"
+    )
     assert found.after == TASK.replace("done: bool = False\n", "done: bool = False\n    rank: int = 0\n", 1)
     assert doubted(found, "kept")
 
@@ -151,14 +155,18 @@ def test_a_constructor_is_not_taken_for_its_class():
     assert doubted(found, "put at the end")
 
 
+POOL = "type Pool struct {\n\tjobs int\n\tsize int\n}\n\nfunc New() {\n}\n"
+PAIR = "pub struct A {\n    pub x: u8,\n    pub y: u8,\n}\n\nfn b() {\n}\n"
+
+
 @pytest.mark.parametrize(
     ("path", "text", "code", "missing"),
     [
-        ("a.go", "type Pool struct {\n\tjobs int\n\tsize int\n}\n\nfunc New() {\n}\n", "type Pool struct {\n\tsize int\n}\n", "jobs"),
+        ("a.go", POOL, "type Pool struct {\n\tsize int\n}\n", "jobs"),
         ("a.sql", SCHEMA, "CREATE TABLE books (\n    title TEXT UNIQUE\n);\n", "id"),
-        ("a.rs", "pub struct A {\n    pub x: u8,\n    pub y: u8,\n}\n\nfn b() {\n}\n", "pub struct A {\n    pub z: u8,\n}\n", "x, y"),
+        ("a.rs", PAIR, "pub struct A {\n    pub z: u8,\n}\n", "x, y"),
     ],
-)  # fmt: skip
+)
 def test_fields_that_an_answer_leaves_out_are_said(path, text, code, missing):
     assert doubted(change(path, text, code), f"leaves {missing} out")
 
@@ -178,7 +186,8 @@ def test_a_table_of_a_schema_is_replaced():
 
 
 def test_a_statement_of_sql_that_others_stand_in_ends_with_its_block():
-    trigger = "CREATE TRIGGER t AFTER INSERT ON books\nBEGIN\n    DELETE FROM authors;\n    SELECT CASE 1 WHEN 1 THEN 2 END;\nEND;\n"
+    trigger = "CREATE TRIGGER t AFTER INSERT ON books\nBEGIN\n    DELETE FROM authors;\n    SELECT CASE 1 WHEN 1 "
+    trigger += "THEN 2 END;\nEND;\n"
     found = change("a.sql", trigger + "\n" + SCHEMA, trigger.replace("DELETE FROM authors", "DELETE FROM books"))
     assert found.after == trigger.replace("DELETE FROM authors", "DELETE FROM books") + "\n" + SCHEMA
     assert found.certain
@@ -199,13 +208,13 @@ def test_an_excerpt_does_not_end_with_a_line_that_is_nothing_like_the_files():
 def test_a_rule_with_nothing_but_a_new_property_keeps_its_others():
     found = change("a.css", CARDS, ".card {\n  color: red;\n}\n")
     assert found.after == CARDS.replace("solid;\n", "solid;\n  color: red;\n")
-    assert doubted(found, "color: red;")
+    assert doubted(found, "new in .card")
 
 
 def test_a_key_alone_goes_behind_the_others_of_its_mapping():
     found = change("a.yaml", SERVICES, "services:\n  web:\n    restart: always\n")
     assert found.after == SERVICES.replace('"80:80"\n', '"80:80"\n    restart: always\n')
-    assert doubted(found, "restart: always")
+    assert doubted(found, "new in web")
 
 
 @pytest.mark.parametrize(
@@ -241,3 +250,11 @@ def test_a_diff_that_shows_the_code_as_it_is_with_other_empty_lines_asks_for_not
     shown = TASK.replace("\n\n\n", "\n\n")
     diff = "--- a/task.py\n+++ b/task.py\n@@ -1,9 +1,9 @@\n" + "".join(f" {line}\n" for line in shown.split("\n"))
     assert not [each for each in propose(f"```diff\n{diff}```\n", {"task.py": TASK}, "task.py") if each.changes]
+
+
+def test_lines_of_any_length_take_no_time():
+    table = "CREATE TABLE a (\n" + "/*" * 200_000 + "\n);\n"
+    assert propose("```sql\nCREATE TABLE a (\n    x INT\n);\n```\n", {"a.sql": table}, "a.sql")
+    assert propose(
+        "```java\nclass A {\n  int y;\n}\n```\n", {"A.java": f"class A {{\n{' a' * 200_000}\n  void x() {{\n  }}\n}}\n"}
+    )

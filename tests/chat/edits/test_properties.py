@@ -126,6 +126,7 @@ def test_changes_are_whole_and_say_what_is_in_doubt(case):
 
 @settings(deadline=None, max_examples=100)
 @given(cases())
+@example(({"a.py": "import os\ndef f(x):"}, "```diff\n@@ -1,9 +1,9 @@\n-def f(x):\n+\n```\n", ""))
 def test_a_file_keeps_its_own_ways(case):
     files, answer, wanted = case
     for each in propose(answer, files, wanted):
