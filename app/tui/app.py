@@ -6,16 +6,16 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import ClassVar
 
-from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.command import Provider
 
 from paceline.chat.services import Services
 from paceline.tui.screens.chat import ChatScreen
+from paceline.tui.screens.dialog import GuardingApp
 from paceline.tui.themes import THEMES, choose, defaults
 
 
-class PacelineApp(App[None]):
+class PacelineApp(GuardingApp[None]):
     """Chat with code at hand. All that is not drawing is in paceline.chat."""
 
     TITLE = "Paceline"

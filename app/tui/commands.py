@@ -8,9 +8,9 @@ import msgspec
 from paceline.chat import export
 from paceline.chat.context import budget
 from paceline.chat.edits import store as texts
-from paceline.chat.writing import write_whole
 from paceline.chat.slash import Slash, parse
 from paceline.chat.turns import Turn
+from paceline.chat.writing import write_whole
 from paceline.errors import InputError
 from paceline.text import strip_controls
 from paceline.tui.screens.confirm import Question, about_files
@@ -114,7 +114,11 @@ class Commands:
             raise InputError("there is nothing to export yet", "say something first")
         session = services.store.session(session.id)
         if not name:
-            name = await screen.app.push_screen_wait(NamingScreen("Export to", export.file_name(session, f".{kind}")))
+            name = await screen.app.push_screen_wait(
+                NamingScreen(
+                    "Export to", export.file_name(session, f".{kind}", lambda each: (services.root / each).exists())
+                )
+            )
             if not name:
                 return
         if kind == "json":
@@ -278,8 +282,7 @@ class Commands:
         app.theme = choose(name, self._screen.services.environ)
 
     async def _drafts(self, switch: str) -> None:
-        transcript = self._screen.query_one(Transcript)
-        transcript.drafts = _switched(switch, transcript.drafts)
+        self._screen.show_drafts(_switched(switch, self._screen.query_one(Transcript).drafts))
 
     async def _mouse(self, switch: str) -> None:
         on = _switched(switch, self._screen.config.chat.mouse)

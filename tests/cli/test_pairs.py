@@ -67,6 +67,15 @@ async def test_every_pair_of_the_catalogue_is_listed_and_one_is_recommended(home
     assert not any(each.in_use for each in found)
 
 
+async def test_each_pair_says_what_it_is_for_and_where_it_is_kept(home):
+    purposes = {each.id: each.purpose for each in await ModelChoice().pairs()}
+    assert purposes["qwen2.5-coder-1.5b"] == ""
+    assert purposes["qwen2.5-coder-7b-q8"] == "more exact, slower"
+    assert purposes["qwen2.5-coder-1.5b-base"] == "for completion only"
+    assert purposes["smollm2-135m"] == "only for trying"
+    assert (await choice("smollm2-135m")).folder
+
+
 async def test_a_pair_is_missing_then_fetched_then_here_and_then_in_use(home, hub):
     before = await choice("fetched")
     assert (before.here, before.missing, before.note) == ("missing", before.bytes, "For tests.")

@@ -19,7 +19,13 @@ MIDDLE = PairChoice(
     note="For machines like this.",
 )
 LARGE = PairChoice(
-    "large", "large-target", bytes=20_000_000_000, missing=20_000_000_000, purpose="only for trying", misfit="it takes about 21 GB of memory", note="[b]x[/b]\x1b[2J"
+    "large",
+    "large-target",
+    bytes=20_000_000_000,
+    missing=20_000_000_000,
+    purpose="only for trying",
+    misfit="it takes about 21 GB of memory",
+    note="[b]x[/b]\x1b[2J",
 )
 
 

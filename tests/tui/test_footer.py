@@ -28,7 +28,7 @@ def test_with_room_everything_is_said():
 @pytest.mark.parametrize(
     ("width", "kept", "gone"),
     [
-        (70, ["writing", "42 t/s", "context 38%", "2 waiting", "qwen"], ["? keys"]),
+        (70, ["writing", "42 t/s", "38%", "2 waiting", "qwen"], ["? keys"]),
         (40, ["writing", "38% full", "42 t/s", "2 waiting"], ["accepted", "? keys"]),
         (8, ["writing"], ["42"]),
     ],

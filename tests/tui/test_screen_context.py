@@ -1,6 +1,5 @@
 """What does not fit is shown with what can be done about it; nothing is left out that was not chosen."""
 
-import asyncio
 from dataclasses import replace
 
 import pytest
@@ -147,8 +146,10 @@ async def test_the_meter_in_full_has_a_line_for_everything():
 async def test_it_scrolls_on_a_small_terminal():
     async with showing(ContextScreen(FULL), (40, 12)) as seen:
         await seen.press("end")
-        await asyncio.sleep(0.3)
-        await seen.pilot.pause()
+        for _ in range(100):  # it glides there
+            if "already read" in seen.text:
+                break
+            await seen.pilot.pause(0.05)
         assert "already read" in seen.text
 
 
@@ -165,10 +166,31 @@ def test_the_parts_are_the_whole():
     assert sum(tokens for name, tokens in table(FULL, details=False)) == FULL.context
 
 
+def test_what_is_kept_for_the_answer_is_told_apart_and_no_line_is_too_long():
+    assert summary(FULL) == "2,477 + 1,024 kept for the answer, of 4,096 tokens; 595 free"
+    signs = [part.sign for part in slices(FULL)]
+    assert len(set(signs)) == len(signs)
+
+
 def test_what_is_not_known_is_said():
     unknown = Sizes(1, (), (), 1, 1, 10, 0, estimated=True)
     assert "not known yet" in summary(unknown)
     assert "about" in summary(unknown)
+
+
+async def test_a_summary_and_files_of_earlier_turns_are_told_apart():
+    earlier = (replace(TURNS[0], attached=WORDY.attached[1:]), *TURNS[1:])
+    whole = Draft("Be brief.", earlier, "What now?", (), 0, "")
+    measured = await measure(whole, 6000)
+    assert measured.files == (await measure(whole, 6000)).prompt - (await measure(replace(whole, path=TURNS))).prompt
+    assert ("    of these, files", measured.files) in table(measured, details=True)
+    shorter = await measure(replace(whole, skipped=2, summary="They talked a lot."), 6000)
+    assert shorter.files == 0
+    assert 0 < shorter.summary < shorter.system
+    rows = dict(table(shorter, details=False))
+    assert rows["▚ summary of turns that are not sent"] == shorter.summary
+    assert rows["█ system prompt"] == shorter.system - shorter.summary
+    assert sum(rows.values()) == 6000
 
 
 def test_names_are_cut_to_the_width_and_hold_no_control_characters():

@@ -83,4 +83,4 @@ async def test_there_is_nothing_that_takes_time_to_wait_for_it():
     async with app.run_test() as pilot:
         await pilot.pause()
         timers = [timer for node in app.screen.walk_children(with_self=True) for timer in node._timers]
-        assert not [each for each in timers if each._task is not None and not each._task.done() and each._active.is_set()]
+        assert not [each for each in timers if each._task and not each._task.done() and each._active.is_set()]

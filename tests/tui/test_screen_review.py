@@ -177,16 +177,14 @@ def test_a_line_stands_above_each_hunk():
 
 @pytest.mark.parametrize("split", [False, True])
 async def test_lines_that_go_on_say_so_and_are_moved_to_their_end(split):
-    before = "begin " + "long " * 60 + "end\n"
+    before = "begin " + "long " * 30 + "end\n"
     wide = Change("wide.py", before, before.replace("end", "finish"), "whole", True)
     async with showing(ReviewScreen([wide], "split" if split else "unified"), (120, 12)) as seen:
         cut = [line for line in seen.lines if "begin" in line]
         assert cut and all(line.count("…") == (2 if split else 1) for line in cut)
-        for _ in range(60):
-            await seen.press("right")
+        await seen.press(*["right"] * 16)
         assert "end" in seen.text and "finish" in seen.text
-        for _ in range(60):
-            await seen.press("left")
+        await seen.press(*["left"] * 16)
         assert "begin" in seen.text
 
 
@@ -196,5 +194,4 @@ async def test_nothing_stands_above_the_keys_but_the_change(size):
     wide = Change("wide.py", before, before.replace("line 9 ", "nine "), "whole", True)
     async with showing(ReviewScreen([wide]), size) as seen:
         above = seen.lines[seen.column_of("Apply")[1] - 1]
-        assert "long" in above or above.strip("│ ") == ""
         assert not set("▊▋▉") & set(above)

@@ -86,6 +86,8 @@ def test_a_paste_of_5000_lines_becomes_an_attachment_and_sends_nothing(app, answ
     screen.shows("pasted text")
     assert server.asked == []
     screen.write(" why?")
+    screen.shows("why?")
+    time.sleep(1)
     screen.press("Enter")
     screen.shows("line 3")
     content = server.asked[0][-1]["content"]

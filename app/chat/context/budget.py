@@ -61,6 +61,8 @@ class Sizes:
     context: int  # what there is; 0: not known
     cached: int = 0  # of the prompt, what the engine has read already
     estimated: bool = False
+    summary: int = 0  # of the system prompt, what stands for turns that are not sent
+    files: int = 0  # of the history, what is attached to its turns
 
     @property
     def prompt(self) -> int:
@@ -135,7 +137,21 @@ async def sizes(draft: Draft, count: Count, context: int, reserve: int, cached: 
         context=context,
         cached=min(cached, whole.total),
         estimated=whole.estimated,
+        summary=await _more(whole, replace(draft, summary=""), count) if draft.summary else 0,
+        files=await _more(whole, _bare(draft), count) if _bare(draft) != draft else 0,
     )
+
+
+async def _more(whole: Counted, less: Draft, count: Count) -> int:
+    """What the whole takes more than a draft in which something is missing."""
+    return max(0, whole.total - (await count(messages(less))).total)
+
+
+def _bare(draft: Draft) -> Draft:
+    """The draft with nothing attached to the turns before it; a turn stays one, whatever is left of it."""
+    sent = draft.path[draft.skipped :]
+    path = tuple(replace(turn, attached=(), text=turn.text or "-") if turn.attached else turn for turn in sent)
+    return replace(draft, path=(*draft.path[: draft.skipped], *path))
 
 
 def fit(measured: Sizes, draft: Draft) -> tuple[Choice, ...]:

@@ -29,6 +29,7 @@ from paceline.tui.screens.finder import Finder
 from paceline.tui.suggesting import Suggesting
 from paceline.tui.widgets.attachments import AttachmentBar
 from paceline.tui.widgets.footer import Figures, Footer
+from paceline.tui.widgets.legend import Legend
 from paceline.tui.widgets.output import Output
 from paceline.tui.widgets.prompt import Prompt
 from paceline.tui.widgets.rounds import Rounds
@@ -83,6 +84,7 @@ class ChatScreen(Screen[None]):
         self._wanted = session
         self._client: AsyncClient | None = None
         self._interrupted = float("-inf")
+        self._pasted_at = float("-inf")
         self.typed_at = float("-inf")  # when something was typed last
         self._measuring: Timer | None = None
         self._open = False  # whether there is a conversation yet
@@ -132,6 +134,7 @@ class ChatScreen(Screen[None]):
         """From top to bottom."""
         yield Transcript(id="transcript", greeting=GREETING, drafts=self.config.chat.drafts)
         yield Rounds(id="rounds")
+        yield Legend(id="legend")
         yield Output(id="output")
         yield AttachmentBar(id="attachments")
         yield self.suggesting.popup
@@ -146,6 +149,7 @@ class ChatScreen(Screen[None]):
     def on_mount(self) -> None:
         """Open the session; whatever is slow comes after the first picture."""
         self.query_one(Rounds).display = False
+        self.show_drafts(self.config.chat.drafts)
         self.show_figures(hint="? keys")
         if self._wanted:
             self.open(self.services.store.session(self._wanted))
@@ -275,6 +279,12 @@ class ChatScreen(Screen[None]):
         self._figures = replace(self._figures, **changed)
         self.query_one(Footer).show(self._figures)
 
+    def show_drafts(self, shown: bool) -> None:
+        """Colour what was drafted, and say by whom, or no longer."""
+        self.query_one(Transcript).drafts = shown
+        legend = self.query_one(Legend)
+        (legend.show if shown else legend.hide)()
+
     def begin_editing(self, turn: Turn) -> None:
         """The next message takes the place of this one."""
         self.editing = turn.id
@@ -332,12 +342,21 @@ class ChatScreen(Screen[None]):
 
     @on(Prompt.Pasted)
     def _pasted(self, event: Prompt.Pasted) -> None:
-        found = as_attachment(event.text, self.config.chat.paste_lines, [each.name for each in self.attached])
+        prompt, others = self.query_one(Prompt), self.attached
+        text, now = event.text, time.monotonic()
+        last = others[-1] if others else None
+        if last is not None and last.kind == "paste" and now - self._pasted_at < PAUSE:
+            mark = placeholder(last)
+            if prompt.text.endswith(mark):  # a busy machine brings one paste in several pieces
+                text, others = last.text + text, others[:-1]
+                prompt.replace_all(prompt.text.removesuffix(mark))
+        self._pasted_at = now
+        found = as_attachment(text, self.config.chat.paste_lines, [each.name for each in others])
         if found is None:
-            self.query_one(Prompt).put(event.text)
+            prompt.put(text)
             return
-        self.query_one(Prompt).put(placeholder(found))
-        self.attach((*self.attached, found))
+        prompt.put(placeholder(found))
+        self.attach((*others, found))
 
     @on(Prompt.EditorWanted)
     def _editor_wanted(self) -> None:
@@ -437,8 +456,7 @@ class ChatScreen(Screen[None]):
 
     def action_drafts(self) -> None:
         """Colour what was drafted, or no longer."""
-        transcript = self.query_one(Transcript)
-        transcript.drafts = not transcript.drafts
+        self.show_drafts(not self.query_one(Transcript).drafts)
 
     def action_rounds(self) -> None:
         """Show how the last rounds went, or no longer."""

@@ -34,7 +34,9 @@ class Keys:
 def keys_of(screen: Screen[Any]) -> tuple[Keys, ...]:
     """The keys that work on a screen with the widget that has the focus there, changes of the keymap included.
 
-    The screen's own stand first, in its own order, then the app's and its widgets', then what Textual adds. Those without a description, and how a text is edited in any program, are left out.
+    The screen's own stand first, in its own order, then the app's and its widgets', then what Textual adds.
+
+    Those without a description, and how a text is edited in any program, are left out.
     """
     order = {binding.action: at for at, binding in enumerate(type(screen).BINDINGS) if isinstance(binding, Binding)}
     found: list[tuple[int, Binding]] = []

@@ -34,7 +34,7 @@ class NamingScreen(Dialog[str]):
         self.query_one(Input).cursor_blink = False
 
     def action_save(self) -> None:
-        """This is it."""
+        """What is written is the answer."""
         self.dismiss(self.query_one(Input).value.strip())
 
     def action_leave(self) -> None:

@@ -11,9 +11,11 @@ from textual.widget import Widget
 
 from paceline.chat.context.budget import Sizes
 from paceline.text import strip_controls
+from paceline.tui.widgets.rows import breaks
 
-NAME = 32  # columns of a name at most
+NAME = 38  # columns of a name at most
 FREE = "·"
+HISTORY = "▒"
 
 
 @dataclass(frozen=True)
@@ -31,10 +33,11 @@ def slices(sizes: Sizes) -> tuple[Slice, ...]:
     attachments = tuple((part.name, part.tokens) for part in sizes.attachments)
     history = tuple((part.name, part.tokens) for part in sizes.history)
     return (
-        Slice("█", "system prompt", sizes.system),
-        Slice("▒", "earlier turns", sum(tokens for _, tokens in history), history),
+        Slice("█", "system prompt", sizes.system - sizes.summary),
+        *([Slice("▚", "summary of turns that are not sent", sizes.summary)] if sizes.summary else []),
+        Slice(HISTORY, "earlier turns", sum(tokens for _, tokens in history), history),
         Slice("▓", "attachments", sum(tokens for _, tokens in attachments), attachments),
-        Slice("▞", "this message", sizes.message + sizes.frame),
+        Slice("▄", "this message", sizes.message + sizes.frame),
         Slice("░", "kept for the answer", sizes.reserve),
     )
 
@@ -74,6 +77,8 @@ def _rows(sizes: Sizes, *, details: bool) -> Iterator[tuple[str, int]]:
             yield f"{part.sign} {part.name}", part.tokens
         if details:
             yield from ((f"    {name}", tokens) for name, tokens in part.parts)
+            if part.sign == HISTORY and sizes.files:
+                yield "    of these, files", sizes.files
     if sizes.context:
         yield f"{FREE} free", sizes.left
     if sizes.cached and details:
@@ -117,4 +122,6 @@ class Meter(Widget):
 
     def _text(self, width: int) -> str:
         rows = table(self._sizes, details=self._details)
-        return "\n".join((bar(self._sizes, width), summary(self._sizes), aligned(rows, width)))
+        told = summary(self._sizes)
+        lines = (told[start:end] for start, end in breaks(told, width))
+        return "\n".join((bar(self._sizes, width), *lines, aligned(rows, width)))
