@@ -134,7 +134,7 @@ def test_every_package_and_its_data_are_installed():
     setup = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]
     packages = {name.removesuffix(".__init__") for name in modules() if name.endswith(".__init__")}
     assert set(setup["packages"]) == packages
-    named = {name for name in packages if name.startswith("paceline.tui")}
+    named = {name for name, patterns in setup["package-data"].items() if "*.tcss" in patterns}
     styles = {
         ".".join(["paceline", *path.relative_to(ROOT / "app").parent.parts]) for path in ROOT.glob("app/**/*.tcss")
     }
