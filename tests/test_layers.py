@@ -139,6 +139,7 @@ def test_every_package_and_its_data_are_installed():
         ".".join(["paceline", *path.relative_to(ROOT / "app").parent.parts]) for path in ROOT.glob("app/**/*.tcss")
     }
     assert styles <= named
+    assert not any("*.tcss" in patterns for patterns in setup["exclude-package-data"].values())
 
 
 def test_llama_cpp_is_imported_where_it_may_be():
