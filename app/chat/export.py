@@ -15,6 +15,7 @@ from paceline.chat.titles import one_line
 from paceline.chat.turns import Attached, Run, Session, Turn
 from paceline.errors import InputError
 from paceline.prompts.context import language
+from paceline.prompts.rewriting import fence_for
 
 __all__ = ["file_name", "from_json", "html", "json_", "markdown"]
 
@@ -96,7 +97,7 @@ def file_name(session: Session, suffix: str, taken: Callable[[str], bool] = lamb
 def _folded(name: str, text: str, path: str, cut: str = "") -> str:
     """A block that Markdown viewers show closed."""
     body = labels.body(text).rstrip("\n")
-    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", body)), default=0))
+    fence = fence_for(body)
     title = one_line(f"{name} ({cut})" if cut else name).replace("&", "&amp;").replace("<", "&lt;")
     return f"<details><summary>{title}</summary>\n\n{fence}{language(path)}\n{body}\n{fence}\n\n</details>"
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from paceline.errors import InputError
 
+TEXTS = "only texts can be shown to the model"
 LARGEST = 4 * 2**20  # bytes; more text than contexts hold
 
 
@@ -32,14 +33,14 @@ def read_text(path: Path, name: str, most: int = LARGEST) -> str:
     return decode(data, name)
 
 
-def decode(data: bytes, name: str) -> str:
+def decode(data: bytes, name: str, hint: str = TEXTS) -> str:
     """Bytes of a text in UTF-8, or in UTF-16 with a byte order mark, which is no part of the text.
 
-    Raises InputError for anything else.
+    Raises InputError for anything else. hint: what to do about what is no text.
     """
     wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
     if b"\0" in data and not wide:
-        raise InputError(f"{name} is not text: it has NUL bytes", "only texts can be shown to the model")
+        raise InputError(f"{name} is not text: it has NUL bytes", hint)
     try:
         text = data.decode("utf-16" if wide else "utf-8-sig")
     except UnicodeDecodeError as error:
@@ -48,5 +49,5 @@ def decode(data: bytes, name: str) -> str:
             f"{name} is not {coding} text: byte {error.start} cannot be decoded", "convert it, e.g. with iconv"
         ) from error
     if "\0" in text:
-        raise InputError(f"{name} is not text: it has NUL characters", "only texts can be shown to the model")
+        raise InputError(f"{name} is not text: it has NUL characters", hint)
     return text

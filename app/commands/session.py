@@ -11,6 +11,7 @@ from typing import Any, Protocol, TextIO
 
 from paceline import config as configuration
 from paceline import paths
+from paceline.chat import reading
 from paceline.client.cancel import Cancel
 from paceline.client.events import Completion, End, Event, Loading, Message, Note, Options, Progress, Reasoning, Usage
 from paceline.commands.figures import figures
@@ -162,19 +163,7 @@ def decode(data: bytes, name: str) -> str:
     """
     if len(data) > LARGEST_INPUT:
         raise InputError(f"{name} is larger than {LARGEST_INPUT >> 20} MiB", "pass the part that matters")
-    wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
-    if b"\0" in data and not wide:
-        raise InputError(f"{name} is not text: it has NUL bytes", "pass a text file")
-    try:
-        text = data.decode("utf-16" if wide else "utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"{name} is not {'UTF-16' if wide else 'UTF-8'} text: byte {error.start} cannot be decoded",
-            "convert it, e.g. with iconv",
-        ) from error
-    if "\0" in text:
-        raise InputError(f"{name} is not text: it has NUL characters", "pass a text file")
-    return text
+    return reading.decode(data, name, "pass a text file")
 
 
 def as_json(text: str, end: End | Completion, **more: Any) -> str:  # noqa: ANN401

@@ -1,10 +1,10 @@
 """Files and standard input as part of a question."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
+from paceline.prompts.rewriting import fence_for
 from paceline.text import strip_controls
 
 LANGUAGES = {
@@ -95,6 +95,6 @@ def _title(name: str) -> str:
 
 def _fenced(text: str, tag: str) -> str:
     """The text between fences longer than any run of backticks in it."""
-    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
+    fence = fence_for(text)
     end = "" if text.endswith("\n") or not text else "\n"
     return f"{fence}{tag}\n{text}{end}{fence}"

@@ -10,9 +10,8 @@ from paceline.chat.context import budget
 from paceline.chat.edits import store as texts
 from paceline.chat.slash import Slash, parse
 from paceline.chat.turns import Turn
-from paceline.chat.writing import write_whole
 from paceline.errors import InputError
-from paceline.text import strip_controls
+from paceline.text import replace_surrogates
 from paceline.tui.screens.confirm import Question, about_files
 from paceline.tui.screens.naming import NamingScreen
 from paceline.tui.widgets.prompt import Prompt
@@ -91,7 +90,6 @@ class Commands:
         screen = self._screen
         screen.services.store.rename(screen.conversation.keep().id, title)
         screen.conversation.renamed(title)
-        screen.app.sub_title = strip_controls(title)
 
     async def _fork(self, title: str) -> None:
         screen = self._screen
@@ -133,7 +131,8 @@ class Commands:
         question = about_files("Write over this file?" if there else "Write this file?", [name], beyond)
         if (there or beyond) and not await screen.ask(question):
             return
-        write_whole(services.root / name, content, name)
+        file = texts.located(services.root, name)
+        texts.write(file, replace_surrogates(content).encode(), name)
         screen.tell(f"written: {name}")
 
     async def _delete(self, _: str) -> None:

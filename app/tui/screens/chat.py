@@ -202,7 +202,6 @@ class ChatScreen(Screen[None]):
         self.show_figures(state="", queued=0)
         self.attach(())
         self.moved()
-        self.app.sub_title = strip_controls(session.title)
 
     async def reconfigured(self, config: Config) -> None:
         """Another configuration, such as other models: the next message goes to them."""
@@ -247,7 +246,8 @@ class ChatScreen(Screen[None]):
         self.measure_soon()
 
     def _branch(self, turn: Turn) -> tuple[int, int]:
-        return self.conversation.branches().get(turn.id, (1, 1))
+        beside = self.conversation.siblings(turn.id)
+        return beside.index(turn.id) + 1, len(beside)
 
     def _show_work(self, work: Working) -> None:
         self._figures = while_working(self._figures, work)
@@ -490,8 +490,8 @@ class ChatScreen(Screen[None]):
     def action_branch(self, by: int) -> None:
         """Another branch at the selected turn, or at the last that has any."""
         turn, _ = self.query_one(Transcript).selected
-        path = self.conversation.path
-        found = turn or next((each.id for each in reversed(path) if self._branch(each)[1] > 1), None)
+        path, branches = self.conversation.path, self.conversation.branches()
+        found = turn or next((each.id for each in reversed(path) if branches[each.id][1] > 1), None)
         if found is None:
             self.tell("there are no other branches")
         else:

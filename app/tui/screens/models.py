@@ -14,14 +14,15 @@ from paceline.chat.models_port import Models, PairChoice
 from paceline.chat.words import size
 from paceline.errors import PacelineError
 from paceline.tui.screens.confirm import ConfirmScreen, Question
-from paceline.tui.screens.dialog import Dialog, Line, one_line
+from paceline.tui.screens.dialog import Line, one_line
+from paceline.tui.screens.fetching import FetchingDialog
 from paceline.tui.widgets.choices import Choices
 from paceline.tui.widgets.fetching import Fetching
 
 MARK = 9  # columns of "35 % here"
 
 
-class ModelsScreen(Dialog[str | None]):
+class ModelsScreen(FetchingDialog):
     """The result is the id of the pair that is written into the configuration now, or None: nothing was chosen."""
 
     CSS_PATH: ClassVar = ["dialog.tcss", "models.tcss"]
@@ -118,27 +119,9 @@ class ModelsScreen(Dialog[str | None]):
         fetching.start(pair)
         self.refresh_bindings()
 
-    def action_pause(self) -> None:
-        """Stop the download for now."""
-        self.query_one(Fetching).stop()
-
-    def action_leave(self) -> None:
-        """Back; a download is stopped first, and goes on another time."""
-        self.query_one(Fetching).stop()
-        self.dismiss(None)
-
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Only a download can be paused."""
         return bool(self.query_one(Fetching).pair) if action == "pause" and self.is_mounted else True
-
-    @on(Fetching.Done)
-    def _done(self, event: Fetching.Done) -> None:
-        self.dismiss(event.pair)
-
-    @on(Fetching.Stopped)
-    def _stopped(self, event: Fetching.Stopped) -> None:
-        self.tell(event.error or "Paused: what has arrived is kept, Enter goes on with it.")
-        self.refresh_bindings()
 
 
 def _title(pair: PairChoice) -> Content:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
-from textual import on, work
+from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
@@ -11,12 +11,13 @@ from paceline.chat import labels
 from paceline.chat.models_port import Models, PairChoice
 from paceline.chat.words import size
 from paceline.errors import PacelineError
-from paceline.tui.screens.dialog import Dialog, Line
+from paceline.tui.screens.dialog import Line
+from paceline.tui.screens.fetching import FetchingDialog
 from paceline.tui.screens.models import ModelsScreen
 from paceline.tui.widgets.fetching import Fetching
 
 
-class SetupScreen(Dialog[str | None]):
+class SetupScreen(FetchingDialog):
     """The result is the id of the pair that is written into the configuration now, or None: later."""
 
     CSS_PATH: ClassVar = ["dialog.tcss", "setup.tcss"]
@@ -72,10 +73,6 @@ class SetupScreen(Dialog[str | None]):
         fetching.start(self._pair.id)
         self.refresh_bindings()
 
-    def action_pause(self) -> None:
-        """Stop the download for now."""
-        self.query_one(Fetching).stop()
-
     def action_others(self) -> None:
         """Choose from all pairs."""
 
@@ -86,24 +83,10 @@ class SetupScreen(Dialog[str | None]):
         if not self.query_one(Fetching).pair:
             self.app.push_screen(ModelsScreen(self._models, self._pairs), chosen)
 
-    def action_leave(self) -> None:
-        """Later; a download is stopped, and goes on another time."""
-        self.query_one(Fetching).stop()
-        self.dismiss(None)
-
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """What can be done while a download runs, and when none does."""
         running = bool(self.is_mounted and self.query_one(Fetching).pair)
         return {"pause": running, "fetch": not running, "others": not running}.get(action, True)
-
-    @on(Fetching.Done)
-    def _done(self, event: Fetching.Done) -> None:
-        self.dismiss(event.pair)
-
-    @on(Fetching.Stopped)
-    def _stopped(self, event: Fetching.Stopped) -> None:
-        self.tell(event.error or "Paused: what has arrived is kept, Enter goes on with it.")
-        self.refresh_bindings()
 
 
 def offer(pair: PairChoice) -> str:
