@@ -19,7 +19,7 @@ COMMANDS = {
     "setup": ("paceline.commands.setup", "command", "Choose models for this machine, fetch and measure them."),
     "bench": ("paceline.commands.bench", "command", "Measure what drafting brings on this machine."),
     "editor": ("paceline.commands.editor", "command", "Set up an editor for completions as you type."),
-    "stats": ("paceline.commands.stats", "command", "Show what became of the suggestions in editors."),
+    "stats": ("paceline.commands.stats", "command", "Show how suggestions in editors and answers in the app fared."),
     "doctor": ("paceline.commands.doctor", "command", "Check that everything works, and say what does not."),
     "lsp": ("paceline.commands.lsp", "command", "Complete code in an editor: the language server."),
     "serve": ("paceline.commands.serve", "command", "Hold the models for all programs; they start it when needed."),

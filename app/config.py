@@ -95,7 +95,7 @@ class CompleteConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class EditorConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Completions as one types, through the language server."""
 
-    enabled: bool = True
+    enabled: bool = True  # completions; Edit with Paceline… is asked for by hand, and stays possible
     popup: Literal["auto", "on", "off"] = "auto"  # in the list of completions too; auto: where nothing else is shown
     disabled_languages: tuple[str, ...] = ()  # as the editor calls them, such as "markdown"
     ignore: tuple[str, ...] = ()  # files without completions, that are shown to no model; patterns as in .gitignore

@@ -11,6 +11,7 @@ from pygls.uris import to_fs_path
 from pygls.workspace import TextDocument, Workspace
 
 from paceline.lsp import notebooks
+from paceline.lsp.changes import is_elsewhere
 from paceline.lsp.place import Place
 from paceline.lsp.positions import Encoding, LineIndex, offset_of, position_of
 
@@ -29,6 +30,7 @@ class Document:
     version: int | None
     text: str
     encoding: Encoding = "utf-16"
+    lost: bool = False  # a change could not be read: the editor's text is another one, until it is told whole
     _index: LineIndex = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -99,6 +101,7 @@ class Documents(Workspace):
 
     `on_open` and `on_close` are told of each document; `on_change` of each change after it was made: the document's
     URI, start and end of what was replaced (offsets in the old text), what stands there now, and the document.
+    `on_lost` is told of each document whose text is not known any more.
     """
 
     def __init__(
@@ -111,6 +114,7 @@ class Documents(Workspace):
         self.on_open: Callable[[Document], None] = lambda document: None
         self.on_change: Callable[[str, int, int, str, Document], None] = _no_change
         self.on_close: Callable[[Document], None] = lambda document: None
+        self.on_lost: Callable[[Document], None] = lambda document: None
 
     def document(self, uri: str) -> Document | None:
         """The open document; None for any other, whatever the disk has."""
@@ -128,7 +132,8 @@ class Documents(Workspace):
             earlier, later = self._around(notebook, uri)
             before, after = earlier + before, after + later
         path, root = self.home(uri)
-        return Place(document.uri, document.language, document.version, before, after, path, root, len(earlier))
+        which = document.uri, document.language, document.version
+        return Place(*which, before, after, path, root, lost=document.lost, elsewhere=len(earlier))
 
     def home(self, uri: str) -> tuple[str, str]:
         """As `located`; a notebook's cell is where the notebook is."""
@@ -175,10 +180,32 @@ class Documents(Workspace):
         if document is None:
             self._wonder("a change of a document that is not open is left out: %s", text_doc.uri)
             return
+        version, known = _version(text_doc.version), document.version
+        document.version = version
+        if isinstance(change, types.TextDocumentContentChangePartial):
+            if _is_older(version, known) or is_elsewhere(change, document.lines):
+                self._lose(document)
+            if document.lost:
+                return
         edit = document.apply(change)
-        document.version = _version(text_doc.version)
+        document.lost = False
         if edit is not None:
             self.on_change(document.uri, *edit, document)
+
+    def lose(self, uri: str | None) -> None:
+        """A change of a document, or of a notebook's cells, cannot be read. None: it does not even tell of which."""
+        notebook = self.get_notebook_document(notebook_uri=uri) if uri is not None else None
+        uris = [uri] if uri is not None else list(self.open)
+        for each in uris if notebook is None else [cell.document for cell in notebook.cells]:
+            document = self.document(each)
+            if document is not None:
+                self._lose(document)
+
+    def _lose(self, document: Document) -> None:
+        if not document.lost:
+            document.lost = True
+            logger.warning("a change that cannot be read, of %s", repr(document.uri[:200]))
+            self.on_lost(document)
 
     def remove_text_document(self, doc_uri: str) -> None:
         """A document has been closed."""
@@ -210,7 +237,7 @@ class Documents(Workspace):
         at = None
         for each in notebook.cells:
             document = self.document(each.document)
-            if document is not None:
+            if document is not None and not (document.lost and unquote(each.document) != unquote(uri)):
                 if unquote(each.document) == unquote(uri):
                     at = len(cells)
                 prose = each.kind == types.NotebookCellKind.Markup
@@ -221,6 +248,11 @@ class Documents(Workspace):
 def _version(number: int) -> int | None:
     """A document's version; None where the editor tells none."""
     return None if number == NO_VERSION else number
+
+
+def _is_older(version: int | None, known: int | None) -> bool:
+    """Whether a change was made before one that is known: the protocol's versions rise with every change."""
+    return version is not None and known is not None and version < known
 
 
 def _split(uri: str) -> tuple[tuple[str, str], str]:

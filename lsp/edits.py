@@ -173,6 +173,7 @@ class Edits:
             document = self.editor.document(wanted.uri)
             if document is None:
                 raise InputError("the document is not open")
+            _check_known(document)
             if wanted.version is not None and document.version != wanted.version:
                 raise InputError("the document has changed since it was selected", "select it again")
             task = _task(document, wanted, self.editor.name(wanted.uri))
@@ -252,6 +253,7 @@ class Edits:
         document = self.editor.document(task.uri)
         if document is None:
             raise InputError("the edit was not made: the document has been closed meanwhile")
+        _check_known(document)
         start = moved(task.text, document.text, task.start, task.end)
         if start is None:
             raise InputError("the edit was not made: these lines have changed meanwhile", "select them again")
@@ -339,6 +341,14 @@ def _task(document: Document, wanted: Wanted, name: str) -> Task:
     if not wish:
         part, wish = part.with_wishes_taken_out()
     return Task(document.uri, part, wish, document.text, start, end)
+
+
+def _check_known(document: Document) -> None:
+    """Raises InputError where the editor's text is another one than ours."""
+    if document.lost:
+        raise InputError(
+            "the edit was not made: the editor's last change of the document could not be read", "open it again"
+        )
 
 
 def _check(task: Task) -> None:

@@ -14,4 +14,5 @@ class Place:
     after: str  # and after it
     path: str = ""  # within its workspace folder, with "/"; "" for a document that has no name or is outside of all
     root: str = ""  # that folder's path on this machine; "" where there is none
+    lost: bool = False  # the editor's last change could not be read: its text is another one by now
     elsewhere: int = 0  # characters of `before` that stand in earlier cells of a notebook

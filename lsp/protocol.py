@@ -4,8 +4,7 @@
 protocol does not, and read and join all of their lines for every change.
 """
 
-import logging
-from collections.abc import Generator, Hashable
+from collections.abc import Callable, Generator, Hashable
 from typing import TYPE_CHECKING, Any, cast
 
 from lsprotocol import types
@@ -18,6 +17,7 @@ from pygls.exceptions import (
 from pygls.protocol import LanguageServerProtocol, lsp_method
 from pygls.protocol.json_rpc import JsonRPCNotification
 
+from paceline.lsp import changes
 from paceline.lsp.documents import NO_VERSION, Documents
 from paceline.lsp.positions import Encoding
 
@@ -25,8 +25,12 @@ if TYPE_CHECKING:
     from cattrs import Converter
     from pygls.lsp.server import LanguageServer
 
-logger = logging.getLogger(__name__)
-_WITH_DOCUMENT = (types.TEXT_DOCUMENT_DID_OPEN, types.TEXT_DOCUMENT_DID_CHANGE)
+# what is said of texts, and whether it can be read
+_TOLD: dict[str, Callable[[object], bool]] = {
+    types.TEXT_DOCUMENT_DID_OPEN: changes.is_document,
+    types.TEXT_DOCUMENT_DID_CHANGE: changes.is_readable,
+    types.NOTEBOOK_DOCUMENT_DID_CHANGE: changes.is_readable_notebook,
+}
 _REFUSED = "$/refused"  # stands for a message that nobody is to handle
 
 
@@ -41,25 +45,36 @@ class DocumentProtocol(LanguageServerProtocol):
     def structure_message(self, data: dict[str, Any]) -> Any:  # noqa: ANN401 - as pygls has it
         """As pygls does it, but a document whose version or language an editor leaves out is a document all the same.
 
-        pygls refuses such a message, and would have a wrong text from then on. A request that says nonsense is answered
-        with an error, which pygls leaves without an answer; and who waits for an answer that is nonsense learns of it.
+        pygls refuses such a message, and would have a wrong text from then on. What is said of a document and cannot be
+        read leaves its text unknown. A request that says nonsense is answered with an error, which pygls leaves without
+        an answer; and who waits for an answer that is nonsense learns of it.
         """
-        params = data.get("params") if data.get("method") in _WITH_DOCUMENT else None
-        document = params.get("textDocument") if isinstance(params, dict) else None
-        if isinstance(document, dict):
-            if not isinstance(document.get("version"), int):
-                document["version"] = NO_VERSION
-            if not isinstance(document.get("languageId"), str):
-                document["languageId"] = ""
+        method = data.get("method")
+        readable = _TOLD.get(method) if "jsonrpc" in data and isinstance(method, str) else None
+        if readable is not None:
+            _complete(data.get("params"))
+            if not readable(data.get("params")):
+                return self._lost(data)
         try:
             return super().structure_message(data)
         except JsonRpcException:
+            if readable is not None:
+                return self._lost(data)
             if "id" in data and "method" in data:
                 self._refuse(data["id"], JsonRpcInvalidParams())
             elif "id" in data and isinstance(data["id"], Hashable) and data["id"] in self._request_futures:
                 error = types.ResponseError(JsonRpcInvalidParams.CODE, "the answer is not what was asked for")
                 self._handle_response(data["id"], error=error)
             return JsonRPCNotification(_REFUSED, self.VERSION, None)
+
+    def _lost(self, data: dict[str, Any]) -> JsonRPCNotification:
+        """What was said of a document cannot be read."""
+        uri = changes.named(data.get("params"))
+        if uri is not None or data["method"] != types.TEXT_DOCUMENT_DID_OPEN:
+            self.documents.lose(uri)
+        if "id" in data:
+            self._refuse(data["id"], JsonRpcInvalidParams())
+        return JsonRPCNotification(_REFUSED, self.VERSION, None)
 
     def handle_message(self, message: Any) -> None:  # noqa: ANN401 - whatever the JSON was
         """As pygls does it, but a request that comes at the wrong time, or is none, is answered with an error."""
@@ -117,3 +132,15 @@ class DocumentProtocol(LanguageServerProtocol):
         encoding = types.PositionEncodingKind(theirs.position_encoding or "utf-16").value
         self.documents = Documents(theirs.root_uri, list(theirs.folders.values()), cast(Encoding, encoding))
         self._workspace = self.documents
+
+
+def _complete(params: object) -> None:
+    """Put in what an editor may leave out of a document, and take out what stands for nothing."""
+    document = params.get("textDocument") if isinstance(params, dict) else None
+    if isinstance(document, dict):
+        version = document.get("version")
+        if not isinstance(version, int) or isinstance(version, bool) or abs(version) > changes.LARGEST:
+            document["version"] = NO_VERSION
+        if not isinstance(document.get("languageId"), str):
+            document["languageId"] = ""
+    changes.leave_out_nulls(params)

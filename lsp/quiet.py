@@ -24,6 +24,7 @@ LONG_LINE = 2000  # characters of a line that no person writes
 
 REASONS: Mapping[str, str] = MappingProxyType(
     {
+        "unread": "the editor's last change could not be read",
         "off": "completions are switched off",
         "language": "completions are switched off for this language",
         "ignored": "the settings say to leave this file alone",
@@ -102,6 +103,8 @@ def after(text: str, logprobs: Sequence[float], place: Place, settings: EditorCo
 def of_the_file(place: Place, settings: EditorConfig, *, asked: bool) -> str | None:
     """Why to leave a document alone, wherever the cursor stands in it, unless on a secret; as `before` says it."""
     path = place.path or unquote(urlsplit(place.uri).path)
+    if place.lost:
+        return "unread"
     if not settings.enabled:
         return "off"
     if place.language and place.language in settings.disabled_languages:

@@ -119,6 +119,7 @@ class Server(LanguageServer):
         self.documents.on_open = self._opened
         self.documents.on_change = self._changed
         self.documents.on_close = self._closed
+        self.documents.on_lost = self._lost
         text = params.capabilities.text_document
         inline = text is not None and text.inline_completion is not None
         popup = options.merge([self._given], self._usual).editor.popup
@@ -202,6 +203,9 @@ class Server(LanguageServer):
     def _closed(self, document: Document) -> None:
         self.session.closed(document.uri)
 
+    def _lost(self, document: Document) -> None:
+        self.session.lost(document.uri)
+
     def _saved(self, params: types.DidSaveTextDocumentParams) -> None:
         self.session.saved(params.text_document.uri)
 
@@ -247,7 +251,7 @@ class Server(LanguageServer):
         before = start.before + (chosen.text if chosen is not None else "")
         place = replace(start, before=before, after=end.after)
         shown = await self.session.suggest(place, asked=asked, chosen=chosen is not None)
-        if self.documents.document(uri) is not document or document.text != text:
+        if self.documents.document(uri) is not document or document.text != text or document.lost:
             return (), None
         return shown, document.range(document.offset(where.start), document.offset(where.end))
 
@@ -268,7 +272,7 @@ class Server(LanguageServer):
         uri, at = (*arguments, None, None)[:2]
         position = _position(at)
         document = self.documents.document(uri) if isinstance(uri, str) else None
-        if document is None or position is None:
+        if document is None or position is None or document.lost:
             return
         place = self.documents.place(document.uri, position)
         rest = self.session.rest(place) if place is not None else ""
@@ -303,7 +307,9 @@ class Server(LanguageServer):
     async def _actions(self, params: types.CodeActionParams) -> list[types.CodeAction | types.Command]:
         await self.session.ready()
         document = self.documents.document(params.text_document.uri)
-        return [] if document is None or self._excluded(document) else self.edits.actions(params)
+        if document is None or document.lost or self._excluded(document):
+            return []
+        return self.edits.actions(params)
 
     async def _edit(self, *arguments: object) -> None:
         await self.session.ready()

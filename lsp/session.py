@@ -18,6 +18,10 @@ from paceline.lsp.place import Place
 from paceline.lsp.telling import Telling
 
 SHOWN = 64  # suggestions whose acceptance can still be told
+LOST = (
+    f"Paceline: {quiet.REASONS['unread']}; nothing is suggested in that document before it is opened again, "
+    "or the editor sends all of its text"
+)
 SILENCES = 50  # of which the status tells
 
 
@@ -160,6 +164,13 @@ class Session:
         self.surroundings.changed(uri, text, start, end, inserted)
         self.figures.changed(uri, start, end, inserted)
         self.completer.changed(uri, here, deleted=end - start == 1 and not inserted)
+
+    def lost(self, uri: str) -> None:
+        """A document's text is not known any more, until the editor tells all of it. The person is told once."""
+        self.figures.closed(uri)
+        self.ahead.stop(uri)
+        self.completer.close(uri)
+        self.telling.once("warning", LOST)
 
     def saved(self, uri: str) -> None:
         """A document has been saved."""

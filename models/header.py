@@ -164,6 +164,18 @@ class Header:
         return self._text("general.name") or self.path.stem
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """What the file says of the model's family and size, then its whole name; as far as it says so."""
+        family, size = self._text("general.basename"), self._text("general.size_label")
+        return tuple(filter(None, (f"{family}-{size}" if family and size else "", self._text("general.name"))))
+
+    @property
+    def naming(self) -> tuple[str, ...]:
+        """All that the file calls the model, what it was trained for included. Never raises."""
+        said = (self.metadata.get(f"general.{key}") for key in ("name", "basename", "finetune"))
+        return tuple(each for each in said if isinstance(each, str))
+
+    @property
     def context_length(self) -> int:
         """Tokens of context the model was trained on."""
         return self._count(f"{self.architecture}.context_length")

@@ -7,11 +7,11 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Protocol
 
-from paceline.chat.happenings import Tell, Told, Working
+from paceline.chat.happenings import Tell, Told, Working, working
 from paceline.chat.keeper import Keeper
 from paceline.chat.turns import Run, State, Turn
 from paceline.client.cancel import Cancel
-from paceline.client.events import End, Event, Loading, Note, Pace, Progress, Reasoning, Text
+from paceline.client.events import End, Event, Note, Text
 from paceline.errors import PacelineError
 
 KEPT_EVERY = 2.0  # seconds of an answer that a crash may cost
@@ -71,23 +71,8 @@ class Answering:
     def _take(self, event: Event) -> None:
         if isinstance(event, Text):
             self._add(event)
-        elif isinstance(event, Pace):
-            share = event.accepted / event.drafted if event.drafted else None
-            self._tell(
-                Working(
-                    "writing",
-                    tokens=event.tokens,
-                    per_second=event.per_second or None,
-                    acceptance=share,
-                    speed_up=event.speed_up,
-                )
-            )
-        elif isinstance(event, Progress):
-            self._tell(Working("reading", event.done, event.total, event.ms_left))
-        elif isinstance(event, Loading):
-            self._tell(Working("loading"))
-        elif isinstance(event, Reasoning):
-            self._tell(Working("thinking"))
+        elif (work := working(event)) is not None:
+            self._tell(work)
         elif isinstance(event, Note):
             self._tell(Told(event.text))
         elif isinstance(event, End):

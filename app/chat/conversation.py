@@ -7,14 +7,14 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
 
 from paceline.chat.answering import Answering
 from paceline.chat.happenings import Added, Changed, Grew, Moved, Queued, Tell, Told, Working
 from paceline.chat.keeper import Keeper
 from paceline.chat.tree import branches, leaf_below, path, siblings
-from paceline.chat.turns import Attached, Session, Turn
+from paceline.chat.turns import Draft, Session, Turn
 from paceline.client.cancel import Cancel
 from paceline.client.events import Event, Extra, Message, Options
 from paceline.errors import InputError, PacelineError
@@ -30,32 +30,24 @@ class Engine(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Draft:
-    """A message that is to be sent."""
-
-    text: str
-    attached: tuple[Attached, ...] = ()
-    skipped: int = 0  # from now on, so many of the first turns are not shown to the model; 0: as before
-    summary: str = ""  # and this stands for them
-
-
 AGAIN = 0.7  # temperature
 
 
 class Conversation:
     """A session that can be talked to. Belongs to one event loop."""
 
-    def __init__(self, session: Session, store: Keeper, engine: Engine, tell: Tell) -> None:
+    def __init__(
+        self, session: Session, store: Keeper, engine: Engine, tell: Tell, waiting: Sequence[Draft] = ()
+    ) -> None:
+        """waiting: messages that wait already. They are sent behind the next answer, or by `send_waiting`."""
         self._session = session
         self._store = store
         self._engine = engine
         self._tell = tell
         self._turns = {turn.id: turn for turn in store.turns(session.id)} if session.id else {}
-        self._queue: deque[Draft] = deque()
+        self._queue: deque[Draft] = deque(waiting)
         self._answering: Answering | None = None
         self._task: asyncio.Task[None] | None = None
-        self._forgotten: dict[int | None, tuple[int, str]] = {}  # by leaf: what is left out behind it
         self.options = Options(tell_drafts=True, tell_pace=True, priority="chat")  # for every answer
         self.again = replace(self.options, temperature=AGAIN)  # for another one: the likeliest would be the same
 
@@ -99,8 +91,6 @@ class Conversation:
 
     def forgotten(self, turns: Sequence[Turn]) -> tuple[int, str]:
         """How many of a branch's first turns the model is no longer shown, and what stands for them."""
-        if turns and turns[-1].id in self._forgotten:
-            return self._forgotten[turns[-1].id]
         return next(((turn.skipped, turn.summary) for turn in reversed(turns) if turn.skipped), (0, ""))
 
     def messages(self, turns: Sequence[Turn]) -> list[Message]:
@@ -196,8 +186,16 @@ class Conversation:
         self._select(leaf_below(self._turns.values(), found[at]))
 
     def forget(self, skipped: int, summary: str) -> None:
-        """From the next message on the model is not shown so many of the first turns; the summary stands for them."""
-        self._forgotten[self._session.leaf] = (skipped, summary)
+        """From now on the model is not shown so many of the first turns; the summary stands for them.
+
+        It is kept with the first turn that is shown, so that another answer there goes without them, too. Raises
+        InputError while an answer is written, ResourceError where it cannot be kept.
+        """
+        self._free("shorten a conversation")
+        turns = self.path
+        turn = replace(turns[min(skipped, len(turns) - 1)], skipped=skipped, summary=summary)
+        self._store.shorten(turn)
+        self._changed(turn)
 
     def set_system(self, text: str) -> None:
         """Another system prompt from now on; the next turn reads the whole conversation again."""
@@ -223,9 +221,7 @@ class Conversation:
             raise InputError(f"cannot {what} while an answer is written", "stop it first, or wait")
 
     def _ask(self, draft: Draft, parent: int | None) -> None:
-        known = self._forgotten.get(parent, (0, ""))
-        skipped, summary = (draft.skipped, draft.summary) if draft.skipped else known
-        turn = Turn(0, parent, "user", draft.text, draft.attached, skipped=skipped, summary=summary)
+        turn = Turn(0, parent, "user", draft.text, draft.attached, skipped=draft.skipped, summary=draft.summary)
         self._answer(self._add(turn).id, self.options)
 
     def _answer(self, question: int, options: Options) -> None:

@@ -7,11 +7,17 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from paceline import paths
 from paceline.chat import schema
 from paceline.errors import ResourceError
 
 PATIENCE = 5.0  # seconds for another process that writes
 WAL_BYTES = 16 * 2**20  # the log is cut back to this after it was longer
+
+
+def default_path() -> Path:
+    """Where the person's sessions are kept."""
+    return paths.data_dir() / "chat.db"
 
 
 class Database:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from paceline.chat.turns import Turn
+from paceline.client.events import Event, Loading, Pace, Progress, Reasoning
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,28 @@ class Working:
     per_second: float | None = None
     acceptance: float | None = None  # share of drafted tokens that stood
     speed_up: float | None = None  # over plain decoding
+
+
+def working(event: Event) -> Working | None:
+    """What an event says about how an answer is getting on; None where it says something else."""
+    match event:
+        case Pace():
+            share = event.accepted / event.drafted if event.drafted else None
+            return Working(
+                "writing",
+                tokens=event.tokens,
+                per_second=event.per_second or None,
+                acceptance=share,
+                speed_up=event.speed_up,
+            )
+        case Progress():
+            return Working("reading", event.done, event.total, event.ms_left)
+        case Loading():
+            return Working("loading")
+        case Reasoning():
+            return Working("thinking")
+        case _:
+            return None
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,10 @@ class Keeper(Protocol):
         """All of a turn but its place."""
         ...
 
+    def shorten(self, turn: Turn) -> None:
+        """From this turn on, what it says of those before it."""
+        ...
+
     def append(self, turn_id: int, text: str, runs: Sequence[Run]) -> None:
         """More of an answer."""
         ...

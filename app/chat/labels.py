@@ -1,15 +1,14 @@
 """What an exported conversation says about itself and its turns, in words that are safe to show."""
 
-import re
 from datetime import datetime, timezone
 
+from paceline.chat import model_names
 from paceline.chat.pastes import line_count
 from paceline.chat.titles import UNTITLED, one_line
 from paceline.chat.turns import Attached, Session, Turn
 from paceline.chat.words import many
 from paceline.text import replace_surrogates, strip_controls
 
-_MODEL = re.compile(r"([\w.]+(?:-[a-z][\w.]*)*)-(\d[\d.]*[bm])(?:-|$)")
 _ENDINGS = {"done": "", "streaming": "not finished", "stopped": "stopped", "length": "cut at the token limit"}
 
 
@@ -52,12 +51,9 @@ def attachment(attached: Attached) -> str:
     return f"{told}, {one_line(attached.cut)}" if attached.cut else told
 
 
-def model(name: str) -> str:
-    """A model file's id as people call the model: "Qwen2.5-Coder 1.5B"; an id that is built otherwise as it is."""
-    found = _MODEL.match(name)
-    if found is None:
-        return one_line(name)
-    return f"{'-'.join(part[:1].upper() + part[1:] for part in found[1].split('-'))} {found[2].upper()}"
+def model(*names: str) -> str:
+    """What people call a model: "Qwen2.5-Coder 1.5B"; from the first of its names that tells, or the last as it is."""
+    return model_names.called(*names) or one_line(names[-1])
 
 
 def when(seconds: float) -> str:

@@ -25,6 +25,7 @@ class PairChoice:
     note: str = ""  # for whom it is, and what to know before
     purpose: str = ""  # what sets it apart, in a few words: "for completion only"; "": nothing
     folder: str = ""  # where its files are, or will be
+    called: str = ""  # the target's name as people write it, as its file says; "": its id tells it
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from paceline.chat.turns import Attached, Run, Session, Turn
+from paceline.chat.turns import Attached, Draft, Run, Session, Turn, Unsent
 
 TURN = "id, parent, role, text, attached, state, created, model, timings, runs, error, skipped, summary"
 SESSION = "id, title, workspace, created, updated, system, leaf"
@@ -32,9 +32,20 @@ def told(value: str | bytes) -> str:
 
 def attached_column(attached: Sequence[Attached]) -> str | bytes:
     """Attachments as JSON."""
-    if not attached:
-        return _EMPTY
-    return _json([[each.kind, each.name, each.text, each.path, each.cut] for each in attached])
+    return _json(_lists(attached)) if attached else _EMPTY
+
+
+def unsent_column(unsent: Unsent) -> str | bytes:
+    """What was not sent, as JSON."""
+    waiting = [[each.text, _lists(each.attached), each.skipped, each.summary] for each in unsent.waiting]
+    return _json([unsent.text, _lists(unsent.attached), unsent.editing, waiting])
+
+
+def unsent(column: str | bytes) -> Unsent:
+    """What `unsent_column` was given."""
+    text, attached, editing, waiting = json.loads(told(column))
+    drafts = tuple(Draft(asked, _attached(more), skipped, summary) for asked, more, skipped, summary in waiting)
+    return Unsent(text, _attached(attached), editing, drafts)
 
 
 def timings_column(timings: Mapping[str, Any]) -> str | bytes:
@@ -92,7 +103,7 @@ class Reader:
             parent,
             role,
             whole,
-            tuple(Attached(*each) for each in json.loads(told(attached))) if attached else (),
+            _attached(json.loads(told(attached))) if attached else (),
             state,
             created,
             told(model),
@@ -116,6 +127,14 @@ def session(row: Sequence[Any]) -> Session:
     """A row of the columns SESSION."""
     id_, title, workspace, created, updated, system, leaf = row
     return Session(id_, told(title), told(workspace), created, updated, told(system), leaf)
+
+
+def _lists(attached: Sequence[Attached]) -> list[list[str]]:
+    return [[each.kind, each.name, each.text, each.path, each.cut] for each in attached]
+
+
+def _attached(lists: Sequence[Sequence[Any]]) -> tuple[Attached, ...]:
+    return tuple(Attached(*each) for each in lists)
 
 
 def _json(value: object) -> str | bytes:

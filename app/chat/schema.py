@@ -58,7 +58,20 @@ _FIRST = (
     )""",
     "CREATE INDEX piece_turn ON piece (turn)",
 )
-MIGRATIONS = (_FIRST,)  # what leads from version 0 to 1, from 1 to 2, and so on; none is ever changed
+_UNSENT = (
+    # what stands in a prompt, attached and waiting. session: NULL for one that nothing has been said in yet; owner: the
+    # process that shows it, NULL where nobody does
+    """CREATE TABLE unsent (
+        id INTEGER PRIMARY KEY,
+        session TEXT REFERENCES session (id) ON DELETE CASCADE,
+        workspace NOT NULL,
+        owner INTEGER,
+        kept REAL NOT NULL,
+        content NOT NULL
+    )""",
+    "CREATE INDEX unsent_session ON unsent (session)",
+)
+MIGRATIONS = (_FIRST, _UNSENT)  # what leads from version 0 to 1, from 1 to 2, and so on; none is ever changed
 VERSION = len(MIGRATIONS)
 
 

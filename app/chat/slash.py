@@ -50,7 +50,7 @@ COMMANDS: tuple[SlashCommand, ...] = (
     SlashCommand("compact", "replace the older turns by a summary", "[WHAT TO KEEP]"),
     SlashCommand("context", "how many tokens everything takes"),
     SlashCommand("bench", "measure the speed on this machine", "[WORKLOAD]", "workload"),
-    SlashCommand("stats", "how completions in editors fared"),
+    SlashCommand("stats", "how answers here and completions in editors fared"),
     SlashCommand("theme", "choose the colours", "[THEME]", "theme"),
     SlashCommand("drafts", "colour what was drafted, by drafter", "[on|off]", "switch"),
     SlashCommand("mouse", "off: the terminal selects text by itself", "[on|off]", "switch"),

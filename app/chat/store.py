@@ -11,10 +11,11 @@ from pathlib import Path
 from sqlite3 import Connection, IntegrityError
 
 from paceline.chat import listing, owners, rows, search, titles, tree
+from paceline.chat import unsent as unsents
 from paceline.chat.database import Database
 from paceline.chat.index import Index
 from paceline.chat.listing import Summary
-from paceline.chat.turns import Run, Session, Turn
+from paceline.chat.turns import Run, Session, Turn, Unsent
 from paceline.errors import InputError, ResourceError
 
 __all__ = ["Store", "Summary"]
@@ -164,6 +165,16 @@ class Store:
             )
         self._take_in()
 
+    def shorten(self, turn: Turn) -> None:
+        """Keep what a turn says of those before it: how many the model is not shown, and what stands for them."""
+        with self._database.writing() as connection:
+            changed = connection.execute(
+                "UPDATE turn SET skipped = ?, summary = ? WHERE id = ?",
+                (turn.skipped, rows.kept(turn.summary), turn.id),
+            )
+            if not changed.rowcount:
+                raise _no_turn("", turn.id)
+
     def append(self, turn_id: int, text: str, runs: Sequence[Run]) -> None:
         """Keep more of a growing answer, and who drafted it. Costs the same however long the answer is already.
 
@@ -207,6 +218,26 @@ class Store:
             _exact(connection, session)
             connection.execute("UPDATE session SET system = ? WHERE id = ?", (rows.kept(text), session))
 
+    def keep_unsent(self, unsent: Unsent, session: str, workspace: str) -> None:
+        """Keep what was begun in a session and not sent. session: "" for one of this folder that is not begun yet.
+
+        Survives a crash of the program; a loss of power may take what was written in the last seconds.
+        """
+        owner = self._own()
+        with self._database.writing(lasting=False) as connection:
+            if session:
+                _exact(connection, session)
+            unsents.keep(connection, owner, session or None, workspace, unsent)
+
+    def unsent(self, session: str, workspace: str) -> Unsent | None:
+        """What this process kept so, or one that is gone. What another window shows stays that one's."""
+        with self._database.reading() as connection:
+            if not unsents.there_is(connection, session or None, workspace):
+                return None
+        owner = self._own()
+        with self._database.writing(lasting=False) as connection:
+            return unsents.take(connection, owner, session or None, workspace)
+
     def _take_in(self) -> None:
         """Let the index know of new texts: apart from keeping them, as its failure must not be theirs."""
         with contextlib.suppress(ResourceError), self._database.writing(lasting=False):
@@ -242,6 +273,8 @@ class Store:
 def _forget(connection: Connection, owner: int | None) -> None:
     """Whoever this was writes no more."""
     connection.execute(_STOP, (owner,))
+    if owner is not None:
+        unsents.let_go(connection, owner)
     connection.execute("DELETE FROM owner WHERE id IS ?", (owner,))
 
 

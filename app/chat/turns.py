@@ -49,6 +49,26 @@ class Turn:
 
 
 @dataclass(frozen=True)
+class Draft:
+    """A message that is to be sent."""
+
+    text: str
+    attached: tuple[Attached, ...] = ()
+    skipped: int = 0  # from now on, so many of the first turns are not shown to the model; 0: as before
+    summary: str = ""  # and this stands for them
+
+
+@dataclass(frozen=True)
+class Unsent:
+    """What was begun in a conversation, and not sent yet."""
+
+    text: str = ""  # in the prompt
+    attached: tuple[Attached, ...] = ()
+    editing: int | None = None  # the turn that it takes the place of
+    waiting: tuple[Draft, ...] = ()  # messages that wait for the answer before them
+
+
+@dataclass(frozen=True)
 class Session:
     """A conversation as it is kept."""
 

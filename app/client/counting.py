@@ -9,6 +9,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from itertools import accumulate
 from typing import Any, Generic, TypeVar
 
@@ -23,7 +24,8 @@ from paceline.text import replace_surrogates
 
 BYTES = 3.5  # of UTF-8 in a token, where nobody counts: code has about so many, prose more
 WORDS = 4  # tokens of a template around a message, then
-REMEMBERED = 4096  # stretches
+REMEMBERED = 4096  # stretches, by digest: a text of megabytes is measured anew with every key
+SHAPES = 8  # of conversations, that is how many messages of whom: each has words for all of them
 _UNKNOWN = (404, 405, 501)  # there is no such route
 
 
@@ -75,7 +77,8 @@ class _OddTemplateError(Exception):
 class _Memory(Generic[T]):
     """The last things that were found out."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = REMEMBERED) -> None:
+        self._most = most
         self._kept: OrderedDict[Hashable, T] = OrderedDict()
 
     def get(self, key: Hashable) -> T | None:
@@ -85,7 +88,7 @@ class _Memory(Generic[T]):
 
     def keep(self, key: Hashable, value: T) -> T:
         self._kept[key] = value
-        while len(self._kept) > REMEMBERED:
+        while len(self._kept) > self._most:
             self._kept.popitem(last=False)
         return value
 
@@ -104,7 +107,7 @@ class Counter:
             self._root, self._name = url.path.removesuffix("/v1"), url.netloc
         self._exact: bool | None = True if self._own else None  # None: not asked yet
         self._front: list[int] | None = None
-        self._words = _Memory[tuple[tuple[_Group, ...], str]]()
+        self._words = _Memory[tuple[tuple[_Group, ...], str]](SHAPES)
         self._counts = _Memory[list[int]]()
         self._cuts = _Memory[int]()
         self._special = _Memory[bool]()
@@ -213,7 +216,7 @@ class Counter:
         # some templates show less of an answer once another question follows
         answers = any(each.role == "assistant" for each in mine)
         old = answers and any(each.role == "user" for each in messages[group.last :])
-        key = (words, tuple((each.role, each.content) for each in mine), old, group.first == 0)
+        key = _digest((words, [(each.role, each.content) for each in mine], old, group.first == 0))
         known = self._counts.get(key)
         if known is not None:
             return known
@@ -351,6 +354,10 @@ def _apart(parts: Sequence[_Part], texts: set[str]) -> tuple[list[str], list[str
 
 def _bytes(piece: str | list[int]) -> bytes:
     return piece.encode() if isinstance(piece, str) else bytes(piece)
+
+
+def _digest(value: object) -> bytes:
+    return blake2b(msgspec.json.encode(value), digest_size=16).digest()
 
 
 def _number(value: object) -> int:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from paceline import config as configuration
 from paceline import paths
+from paceline.chat.database import default_path
 from paceline.chat.history import History
 from paceline.chat.services import Services
 from paceline.chat.store import Store
@@ -23,7 +24,7 @@ def open_app(*, last: bool = False, session: str = "") -> None:
     """Run the app until it is left. Raises PacelineError."""
     config = configuration.load(paths.config_file())
     root = Path.cwd()
-    store = opened(paths.data_dir() / "chat.db")
+    store = opened(default_path())
     try:
         if last:
             found = store.latest(str(root))

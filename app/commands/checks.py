@@ -265,7 +265,7 @@ class Examination:
             yield Check("infilling", "ok", "the target has tokens for filling in the middle")
         else:
             hint = "for `paceline complete`, choose a model made for completions, such as Qwen2.5-Coder"
-            yield Check("infilling", "warning", "the target has no tokens for filling in the middle", hint)
+            yield Check("infilling", "warning", "the target cannot fill in the middle", hint)
 
     def _costs(self) -> Iterator[Check]:
         from paceline.commands import describe

@@ -4,6 +4,7 @@ import struct
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from paceline.engine.vocabulary import SHARED_MARKERS, is_for_code
 from paceline.errors import ModelError
 from paceline.models.download import human
 from paceline.models.header import Header
@@ -86,11 +87,13 @@ def rows(found: Mapping[str, Any]) -> list[tuple[str, str]]:
 def fim_markers(header: Header) -> tuple[str, ...]:
     """Which markers the file has, by its metadata or by its vocabulary: of "prefix", "suffix", "middle".
 
-    The vocabulary is searched for each text with its length in front, as the format stores it; a bounded read.
+    The vocabulary is searched for each text with its length in front, as the format stores it; a bounded read. Markers
+    that a model without training for them may have count where its names say that it is for code.
     """
     named = header.fim
     if len(named) == len(FIM_TEXTS):
         return named
+    mine = is_for_code([*header.naming, header.path.stem])
     with header.path.open("rb") as file:
         raw = file.read(header.data_offset)
 
@@ -99,7 +102,9 @@ def fim_markers(header: Header) -> tuple[str, ...]:
         return struct.pack("<Q", len(data)) + data
 
     return tuple(
-        role for role, texts in FIM_TEXTS.items() if role in named or any(stored(text) in raw for text in texts)
+        role
+        for role, texts in FIM_TEXTS.items()
+        if role in named or any(stored(text) in raw for text in texts if mine or text not in SHARED_MARKERS)
     )
 
 

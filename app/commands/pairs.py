@@ -19,6 +19,7 @@ import msgspec
 
 from paceline import config as configuration
 from paceline import paths
+from paceline.chat import labels
 from paceline.chat.models_port import Here, PairChoice
 from paceline.config import Config
 from paceline.errors import ConfigError, InputError, ModelError, PacelineError
@@ -149,7 +150,18 @@ def _choice(
         note="\n".join(filter(None, notes)),
         purpose=_purpose(pair, files[0]),
         folder=_shown(store.root),
+        called=_called(store.path(files[0]), pair.target) if states[0].state in ("ready", "unverified") else "",
     )
+
+
+def _called(path: Path, id: str) -> str:
+    """What people call a model that is here."""
+    from paceline.models.gguf import read_header
+
+    try:
+        return labels.model(*read_header(path).names, id)
+    except ModelError:  # a damaged one
+        return ""
 
 
 def _purpose(pair: "Pair", target: "ModelFile") -> str:

@@ -22,6 +22,7 @@ from paceline.plan import Device, LoadOptions
 
 WARNING, ERROR = 3, 4  # GGML_LOG_LEVEL_WARN, _ERROR
 GPU_TYPES = (1, 2)  # GGML_BACKEND_DEVICE_TYPE_GPU, _IGPU
+LONGEST_NAME = 256  # bytes of a name in the metadata that are looked at
 KV_TYPES = {"f16": llama.GGML_TYPE_F16, "q8_0": llama.GGML_TYPE_Q8_0, "q4_0": llama.GGML_TYPE_Q4_0}
 
 
@@ -90,7 +91,7 @@ class Model:
             )
         self._users = 1
         self._tokenizing = Readers()
-        self.vocabulary = _read_vocabulary(self.handle, self._tokenizing)
+        self.vocabulary = _read_vocabulary(self.handle, self._tokenizing, _names(self.handle, path))
 
     def share(self) -> "Model":
         """The same weights for one more context."""
@@ -370,7 +371,16 @@ def devices() -> list[Device]:
     return found
 
 
-def _read_vocabulary(model: object, readers: Readers) -> Vocabulary:
+def _names(model: object, path: Path) -> list[str]:
+    """What a model is called: by its own metadata, and its file."""
+    buffer, found = ctypes.create_string_buffer(LONGEST_NAME), [path.stem]
+    for key in (b"general.name", b"general.basename", b"general.finetune"):
+        if llama.llama_model_meta_val_str(model, key, buffer, LONGEST_NAME) > 0:
+            found.append(buffer.value.decode(errors="replace"))
+    return found
+
+
+def _read_vocabulary(model: object, readers: Readers, names: Sequence[str]) -> Vocabulary:
     vocab = llama.llama_model_get_vocab(model)
     n_tokens = llama.llama_vocab_n_tokens(vocab)
     ids = range(n_tokens)
@@ -416,7 +426,7 @@ def _read_vocabulary(model: object, readers: Readers) -> Vocabulary:
     def text(token: int) -> str:
         return str(llama.llama_vocab_get_text(vocab, token).decode(errors="replace"))
 
-    fim = suffix_first({text(token): token for token in control})  # which llama.cpp does not know
+    fim = suffix_first({text(token): token for token in control}, names)  # which llama.cpp does not know
     if prefix is not None and suffix is not None and middle is not None:
         fim = FimTokens(prefix, suffix, middle, pad, repository, separator)
     return Vocabulary(

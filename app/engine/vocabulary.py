@@ -1,6 +1,7 @@
 """A model's tokens: text to ids and back, and which ids mean something special."""
 
 import hashlib
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -8,7 +9,10 @@ from typing import Protocol
 
 # Texts of the markers (suffix, prefix, middle; "" for none) of models that read the suffix first: Seed-Coder
 # (its technical report, arXiv:2506.03524) and Codestral (the library mistral-common, `encode_fim`).
-_SUFFIX_FIRST = (("<[fim-suffix]>", "<[fim-prefix]>", "<[fim-middle]>"), ("[SUFFIX]", "[PREFIX]", ""))
+_SEED, _CODESTRAL = ("<[fim-suffix]>", "<[fim-prefix]>", "<[fim-middle]>"), ("[SUFFIX]", "[PREFIX]", "")
+_SUFFIX_FIRST = (_SEED, _CODESTRAL)
+SHARED_MARKERS = frozenset({"[SUFFIX]", "[PREFIX]", "[MIDDLE]"})  # of a vocabulary that models have which cannot infill
+_FOR_CODE = re.compile(r"(?<!de)(?<!en)code|(?<![a-z])fim(?![a-z])", re.IGNORECASE)  # Codestral, CodeNinja, x-FIM
 
 
 @dataclass(frozen=True)
@@ -33,12 +37,23 @@ class FimTokens:
         return frozenset(token for token in every if token is not None)
 
 
-def suffix_first(control: Mapping[str, int]) -> FimTokens | None:
-    """The markers of a model that reads the suffix first, among its control tokens by their texts; None for others."""
-    for suffix, prefix, middle in _SUFFIX_FIRST:
-        if suffix in control and prefix in control and (not middle or middle in control):
+def suffix_first(control: Mapping[str, int], names: Iterable[str] = ()) -> FimTokens | None:
+    """The markers of a model that reads the suffix first, among its control tokens by their texts; None for others.
+
+    names: what the model is called. Mistral's vocabulary of 2024 has Codestral's markers in all of its models, of which
+    only those for code were trained to infill.
+    """
+    for markers in _SUFFIX_FIRST:
+        suffix, prefix, middle = markers
+        trained = markers is not _CODESTRAL or is_for_code(names)
+        if trained and suffix in control and prefix in control and (not middle or middle in control):
             return FimTokens(control[prefix], control[suffix], control.get(middle), suffix_first=True)
     return None
+
+
+def is_for_code(names: Iterable[str]) -> bool:
+    """Whether a model's names say that it was made for code, or for infilling."""
+    return any(_FOR_CODE.search(name) for name in names)
 
 
 class Encoder(Protocol):

@@ -124,7 +124,7 @@ def _markers(tokenizer: Tokenizer) -> FimMarkers:
     fim = tokenizer.fim()
     if fim is None:
         raise ModelError(
-            "the model cannot infill: its vocabulary has no tokens for filling in the middle",
+            "the model cannot infill: it has no tokens for filling in the middle, or was not trained with them",
             "choose a model made for completions, for example one of the Qwen2.5-Coder family",
         )
     return fim

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.command import Provider
+from textual.driver import Driver
 
 from paceline.chat.services import Services
 from paceline.tui.screens.chat import ChatScreen
@@ -34,9 +35,18 @@ class PacelineApp(GuardingApp[None]):
         if not services.config.chat.motion:
             self.animation_level = "none"
 
+    def get_driver_class(self) -> type[Driver]:
+        """Textual's for this system; on Linux and macOS one that knows a paste by more than its marks."""
+        usual = super().get_driver_class()
+        try:
+            from paceline.tui.terminal import Terminal
+        except ImportError:  # Windows
+            return usual
+        return Terminal if issubclass(Terminal, usual) else usual  # TEXTUAL_DRIVER may name another
+
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Variables that Textual's own themes do not have."""
-        return defaults()
+        return defaults(self.current_theme)
 
     def on_mount(self) -> None:
         """Colours, keys, and the conversation."""
@@ -48,6 +58,10 @@ class PacelineApp(GuardingApp[None]):
         self.theme = choose(self.services.config.chat.theme, self.services.environ)
         self.set_keymap(dict(keymap(self.services.config.chat.keys)))
         self.push_screen(ChatScreen(self.services, self._session))
+
+    async def action_quit(self) -> None:
+        """What was written is kept first."""
+        self._leave()
 
     def _leave(self) -> None:
         screen = next((each for each in self.screen_stack if isinstance(each, ChatScreen)), None)

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from paceline.chat import export
+from paceline.chat import export, exporting
 from paceline.chat.context import budget
 from paceline.chat.edits import store as texts
 from paceline.chat.slash import Slash, parse
 from paceline.chat.turns import Turn
+from paceline.chat.words import many
 from paceline.errors import InputError
-from paceline.text import replace_surrogates
 from paceline.tui.screens.confirm import Question, about_files
 from paceline.tui.screens.naming import NamingScreen
 from paceline.tui.widgets.prompt import Prompt
@@ -131,8 +131,7 @@ class Commands:
         question = about_files("Write over this file?" if there else "Write this file?", [name], beyond)
         if (there or beyond) and not await screen.ask(question):
             return
-        file = texts.located(services.root, name)
-        texts.write(file, replace_surrogates(content).encode(), name)
+        exporting.write(services.root, name, content)
         screen.tell(f"written: {name}")
 
     async def _delete(self, _: str) -> None:
@@ -173,17 +172,15 @@ class Commands:
         at = _older(draft.path)
         if at <= draft.skipped:
             raise InputError("there is nothing to shorten yet", "it helps once a conversation is long")
+        if conversation.answering:
+            raise InputError("cannot shorten a conversation while an answer is written", "stop it first, or wait")
         choice = budget.Choice("summarise", "", 0, at, budget.SUMMARY)
-        screen.show_figures(state="summarising")
-        try:
-            shorter = await screen.sending.summarise(draft, choice, keep)
-        finally:
-            screen.show_figures(state="")
+        shorter = await screen.sending.summarise(draft, choice, keep)
         if conversation is not screen.conversation:
             raise InputError("nothing was shortened: another session is open now", "/compact it again there")
         conversation.forget(shorter.skipped, shorter.summary)
         screen.measure_soon()
-        screen.tell(f"the model is shown a summary of the first {shorter.skipped} turns from the next message on")
+        screen.tell(f"the model is shown a summary of the first {many(shorter.skipped, 'message')} from now on")
 
     async def _context(self, _: str) -> None:
         from paceline.tui.screens.context import ContextScreen

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,20 +13,23 @@ from paceline.chat.edits import store as texts
 from paceline.chat.edits.changes import Change
 from paceline.chat.edits.instruction import change_of, instruction, is_complete
 from paceline.chat.edits.journal import Accepted
+from paceline.chat.edits.placing import Place, guessed, place
 from paceline.chat.edits.propose import propose
+from paceline.chat.happenings import working
 from paceline.chat.turns import Turn
 from paceline.client.cancel import Cancel
-from paceline.client.events import Message, Options, Pace, Progress, Text
+from paceline.client.events import Message, Options, Text
 from paceline.errors import InputError
 from paceline.prompts.lines import line_ending
+from paceline.tui.figures import changed_by
 from paceline.tui.screens.confirm import about_files
 from paceline.tui.screens.naming import NamingScreen
 from paceline.tui.screens.review import ReviewScreen
-from paceline.tui.widgets.footer import reading
 
 if TYPE_CHECKING:
     from paceline.tui.screens.chat import ChatScreen
 
+WHICH = "Which file is this for?"
 NOTHING = "name the file in your question, or save the block"
 WHOLE = ("It was not recognised as a change: the block would take the place of the whole file.",)
 
@@ -65,6 +68,12 @@ class Editing:
         wanted = about[0] if len(about) == 1 else ""
         files = await asyncio.to_thread(self._files, answer, turns)
         changes = propose(answer, files, wanted)
+        if not changes or not (about or any(each.certain for each in changes)):
+            said = f"{asked.text if asked is not None else ''}\n{screen.acting.turn_of(turn).text}"
+            placed = await self._by_what_it_defines(answer, files, said)
+            if placed is None:
+                return
+            changes = placed or changes
         if not changes and block is not None:
             changes = await self._as_whole_file(block, block.name or wanted)
             if not changes:
@@ -73,20 +82,56 @@ class Editing:
             raise InputError("nothing in this answer could be applied to a file", NOTHING)
         await self.review(changes)
 
+    async def _by_what_it_defines(self, answer: str, known: Container[str], said: str) -> tuple[Change, ...] | None:
+        """Changes of the files that define what nameless blocks define, where there is one such file for a block, or
+        the person names it; None: they want none. known: files that were looked at already. said: as place has it.
+        """
+        screen = self._screen
+        await screen.suggesting.ready()
+        finder = screen.suggesting.workspace
+        found = await asyncio.to_thread(lambda: [(each, place(each, finder.defining, said)) for each in blocks(answer)])
+        parts: dict[str, list[Block]] = {}
+        guesses: dict[str, Place] = {}
+        chosen: dict[Place, str] = {}
+        for block, where in found:
+            if where is None or any(path in known for path in where.paths):
+                continue
+            path = where.paths[0]
+            if len(where.paths) > 1:
+                if where not in chosen:
+                    chosen[where] = await screen.app.push_screen_wait(NamingScreen(WHICH, path, where.choices))
+                path = chosen[where]
+            else:
+                guesses[path] = where
+            if path:
+                parts.setdefault(path, []).append(block)
+        if not parts and chosen:
+            return None
+        changes: list[Change] = []
+        for path, mine in parts.items():
+            if path not in guesses and len(mine) == 1:
+                changes += await self._in_file(mine[0], path)
+                continue
+            text = await asyncio.to_thread(texts.read, screen.services.root, path)
+            named = "\n".join(_named(block, path) for block in mine)
+            changes += propose(named, {} if text is None else {path: text}, path)
+        return tuple(guessed(each, guesses[each.path]) if each.path in guesses else each for each in changes)
+
     async def _as_whole_file(self, block: Block, name: str) -> tuple[Change, ...]:
         """A block that is not understood as a change, as all of a file that the person names; empty: they don't."""
-        screen = self._screen
-        chosen = await screen.app.push_screen_wait(NamingScreen("Which file is this for?", name))
-        if not chosen:
-            return ()
-        before = await asyncio.to_thread(texts.read, screen.services.root, chosen)
-        known = {} if before is None else {chosen: before}
-        found = propose(_named(block, chosen), known, chosen)
+        chosen = await self._screen.app.push_screen_wait(NamingScreen(WHICH, name))
+        return await self._in_file(block, chosen) if chosen else ()
+
+    async def _in_file(self, block: Block, name: str) -> tuple[Change, ...]:
+        """What a block makes of the file that the person has named: a change of it, or else all of it."""
+        before = await asyncio.to_thread(texts.read, self._screen.services.root, name)
+        known = {} if before is None else {name: before}
+        found = propose(_named(block, name), known, name)
         if found:
             return found
         notes = () if before is None else WHOLE
         after = block.text.replace("\n", line_ending(before or ""))
-        return (Change(chosen, before, after, "whole", certain=before is None, notes=notes),)
+        return (Change(name, before, after, "whole", certain=before is None, notes=notes),)
 
     async def edit(self, name: str, wish: str) -> None:
         """Let the model change a file, with the file itself as its draft. Raises PacelineError."""
@@ -126,17 +171,8 @@ class Editing:
     ) -> str:
         screen, pieces = self._screen, ""
         async for event in screen.client.chat(messages, options, cancel):
-            if isinstance(event, Progress):
-                left = None if event.ms_left is None else event.ms_left / 1000
-                screen.show_figures(state=reading(event.done, event.total, left))
-            elif isinstance(event, Pace):
-                share = event.accepted / event.drafted if event.drafted else None
-                screen.show_figures(
-                    state=f"editing, {event.tokens} tokens",
-                    rate=event.per_second,
-                    acceptance=share,
-                    speedup=event.speed_up,
-                )
+            if (work := working(event)) is not None:
+                screen.show_figures(**changed_by(work, f"editing, {work.tokens} tokens"))
             elif isinstance(event, Text):
                 pieces += event.text
                 if complete(pieces):
@@ -208,7 +244,9 @@ class Editing:
         root, finder = self._screen.services.root, self._screen.suggesting.workspace
         names = [name for turn in turns for name in self._names(turn)]
         names += [block.name for block in blocks(answer) if block.name]
-        names += [each.name for each in mentions(answer, lambda name: finder.resolve(name) is not None)]
+        for each in mentions(answer, lambda name: finder.resolve(name) is not None):
+            meant = finder.meanings(each.name)
+            names += [meant[0].path if len(meant) == 1 and meant[0].kind == "symbol" else each.name]
         found = {}
         for name in dict.fromkeys(names):
             with contextlib.suppress(InputError):  # what cannot be changed by us

@@ -1,7 +1,9 @@
 """What the footer says of an answer: while it is written, and when it is complete. Pure."""
 
 from dataclasses import replace
+from typing import Any
 
+from paceline.chat import labels
 from paceline.chat.happenings import Working
 from paceline.chat.turns import Turn
 from paceline.tui.widgets.footer import Figures, reading
@@ -11,13 +13,18 @@ STATES = {"idle": "", "waiting": "waiting", "loading": "loading the models", "th
 
 def while_working(before: Figures, work: Working) -> Figures:
     """What is known already stays until something else is known."""
+    return replace(before, **changed_by(work))
+
+
+def changed_by(work: Working, writing: str = "writing") -> dict[str, Any]:
+    """Fields of Figures that are others now. writing: the state while text is written."""
     if work.what == "reading":
         left = None if work.ms_left is None else work.ms_left / 1000
-        return replace(before, state=reading(work.done, work.total, left))
+        return {"state": reading(work.done, work.total, left)}
     if work.what == "writing":
-        now = replace(before, state="writing", rate=work.per_second)
-        return replace(now, acceptance=work.acceptance, speedup=work.speed_up)
-    return replace(before, state=STATES[work.what])
+        rates = {"rate": work.per_second, "acceptance": work.acceptance, "speedup": work.speed_up}
+        return {"state": writing, **rates}
+    return {"state": STATES[work.what]}
 
 
 def at_the_end(before: Figures, turn: Turn) -> Figures:
@@ -26,7 +33,7 @@ def at_the_end(before: Figures, turn: Turn) -> Figures:
     drafted = told.get("draft_n") or 0
     return replace(
         before,
-        model=turn.model or before.model,
+        model=labels.model(turn.model) or before.model,
         rate=told.get("predicted_per_second") or None,
         acceptance=told.get("draft_n_accepted", 0) / drafted if drafted else None,
         speedup=told.get("speed_up"),

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -9,19 +10,22 @@ from paceline.chat.context import budget
 from paceline.chat.context.attaching import Attaching, KeptBackError
 from paceline.chat.context.mentions import Mention, mentions
 from paceline.chat.context.running import of_prompt
-from paceline.chat.conversation import Draft
+from paceline.chat.pastes import as_attachment, placeholder
 from paceline.chat.slash import Unknown, parse
-from paceline.chat.turns import Attached
+from paceline.chat.turns import Attached, Draft
 from paceline.client.cancel import Cancel
 from paceline.client.counting import Counter
-from paceline.client.events import Options, Text
+from paceline.client.events import Options, Pace, Progress, Text
 from paceline.errors import InputError, PacelineError
 from paceline.tui.screens.confirm import Question
 from paceline.tui.screens.fitting import FittingScreen
+from paceline.tui.widgets.footer import reading
 from paceline.tui.widgets.prompt import Prompt
 
 if TYPE_CHECKING:
     from paceline.tui.screens.chat import ChatScreen
+
+TOGETHER = 1.0  # seconds within which what is pasted belongs together
 
 
 class Sending:
@@ -32,10 +36,29 @@ class Sending:
         self._counter: Counter | None = None
         self._summary: Cancel | None = None
         self._attaching = Attaching(screen.services.root)
+        self._pasted_at = float("-inf")
 
     def forget(self) -> None:
         """Another engine answers from now on."""
         self._counter = None
+
+    def pasted(self, text: str) -> None:
+        """Attach what was pasted where it is long, else put it into the prompt."""
+        screen, now = self._screen, time.monotonic()
+        prompt, others = screen.query_one(Prompt), screen.attached
+        last = others[-1] if others else None
+        if last is not None and last.kind == "paste" and now - self._pasted_at < TOGETHER:
+            mark = placeholder(last)
+            if prompt.text.endswith(mark):  # a busy machine brings one paste in several pieces
+                text, others = last.text + text, others[:-1]
+                prompt.replace_all(prompt.text.removesuffix(mark))
+        self._pasted_at = now
+        found = as_attachment(text, screen.config.chat.paste_lines, [each.name for each in others])
+        if found is None:
+            prompt.put(text)
+            return
+        prompt.put(placeholder(found))
+        screen.attach((*others, found))
 
     # --- sending ------------------------------------------------------------------------------------------------------
 
@@ -66,6 +89,7 @@ class Sending:
             if not screen.services.is_set_up(screen.config):
                 return  # the message stays in the prompt
         conversation, editing, attached = screen.conversation, screen.editing, screen.attached
+        screen.on_its_way = text
         self._entered(text)
         screen.show_figures(state="measuring")
         try:
@@ -80,6 +104,7 @@ class Sending:
             self._take_back(text)
             raise
         finally:
+            screen.on_its_way = ""
             if not conversation.answering:
                 screen.show_figures(state="")
         if draft is None:
@@ -87,6 +112,7 @@ class Sending:
             return
         screen.editing = None
         screen.attach(tuple(each for each in screen.attached if each not in attached))
+        screen.keeping.keep()
         screen.output_panel.hide()
 
     def _take_back(self, text: str) -> None:
@@ -202,14 +228,23 @@ class Sending:
     async def summarise(self, draft: budget.Draft, choice: budget.Choice, keep: str = "") -> budget.Draft:
         """The draft with its oldest turns told in short by the model. Raises PacelineError."""
         pieces = []
+        screen = self._screen
         asked = budget.summary_messages(draft, choice, keep)
+        options = Options(max_tokens=choice.tokens or None, tell_pace=True)
         cancel = self._summary = Cancel()
+        screen.show_figures(state="summarising")
         try:
-            async for event in self._screen.client.chat(asked, Options(max_tokens=choice.tokens or None), cancel):
+            async for event in screen.client.chat(asked, options, cancel):
                 if isinstance(event, Text):
                     pieces.append(event.text)
+                elif isinstance(event, Progress):
+                    left = None if event.ms_left is None else event.ms_left / 1000
+                    screen.show_figures(state=f"summarising: {reading(event.done, event.total, left)}")
+                elif isinstance(event, Pace):
+                    screen.show_figures(state=f"summarising: {event.tokens} tokens")
         finally:
             self._summary = None
+            screen.show_figures(state="")
         if cancel.asked() or not "".join(pieces).strip():
             raise InputError("there is no summary: it was stopped, or the model said nothing", "try again, or go on")
         return budget.summarised(draft, choice, "".join(pieces).strip())

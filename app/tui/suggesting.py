@@ -5,6 +5,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from paceline.chat import slash
+from paceline.chat.context.mentions import completed, named, typing
 from paceline.tui.screens.finder import Choice, Finder
 from paceline.tui.widgets.prompt import PopupKey, Prompt
 
@@ -61,8 +62,9 @@ class Suggesting:
         text = self._prompt.text
         argument = slash.argument_of(text)
         if word.startswith("@"):
-            found = self.workspace.find(word[1:].strip('"'))
-            whole = bool(found) and found[0].mention == word  # then Enter is for the message
+            found = self.workspace.find(named(word))
+            quoted = word.startswith('@"')  # and not closed yet
+            whole = bool(found) and not quoted and named(found[0].mention) == named(word)  # Enter is for the message
             self._offer("mention", [] if whole else [_choice(each) for each in found])
         elif argument is not None:
             self._offer("argument", self._arguments(*argument))
@@ -87,13 +89,11 @@ class Suggesting:
         self.closed()
         prompt = self._prompt
         if what == "mention":
-            from paceline.chat.context.mentions import completed, typing
-
             text, cursor = prompt.text, prompt.cursor
             typed = typing(text, cursor)
             if typed is not None:
                 prompt.replace_all(*completed(text, typed, choice.value))
-            found = self.workspace.resolve(choice.value.removeprefix("@").strip('"'))
+            found = self.workspace.resolve(named(choice.value))
             if found is not None:
                 self.workspace.attached(found)
         elif what == "recall":

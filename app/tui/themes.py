@@ -1,7 +1,8 @@
 """Colours of the app, and which of them a terminal can show.
 
-Besides Textual's variables each theme has those of code ($code-keyword and so on) and of drafters ($draft-ngram and so
-on; on a terminal of sixteen colours the ones that `paceline ask --show-drafts` uses).
+Besides Textual's variables each theme has those of code ($code-keyword and so on), of drafters ($draft-ngram and so on;
+on a terminal of sixteen colours the ones that `paceline ask --show-drafts` uses), and of what stands behind changed
+code ($diff-out and so on; the marks are for the words that changed).
 """
 
 from collections.abc import Iterable, Mapping
@@ -10,22 +11,33 @@ from textual.theme import BUILTIN_THEMES, Theme
 
 _CODE = ("keyword", "type", "function", "builtin", "constant", "number", "string", "comment")
 _DRAFT = ("ngram", "edit", "draft", "lookahead", "other")
+_DIFF = ("out", "out-mark", "in", "in-mark")
 
 
-def _colours(code: Iterable[str], draft: Iterable[str]) -> dict[str, str]:
-    """The variables of code and of drafters, in the order in which those are named above."""
-    names = [*(f"code-{name}" for name in _CODE), *(f"draft-{name}" for name in _DRAFT)]
-    return dict(zip(names, [*code, *draft], strict=True))
+def _colours(code: Iterable[str], draft: Iterable[str], diff: Iterable[str]) -> dict[str, str]:
+    """The variables of code, drafters and changes, in the order in which those are named above."""
+    names = [f"{kind}-{name}" for kind, of in (("code", _CODE), ("draft", _DRAFT), ("diff", _DIFF)) for name in of]
+    return dict(zip(names, [*code, *draft, *diff], strict=True))
 
 
-_DARK_CODE = ("#c9a0ff", "#6fd3e3", "#82b4ff", "#6fd3e3", "#f5a97f", "#f5a97f", "#a3d78a", "#8b96a8")
-_LIGHT_CODE = ("#7a1fa2", "#00667a", "#1d4fb8", "#00667a", "#9a4b00", "#9a4b00", "#256b25", "#5d6675")
+_DARK_CODE = ("#c9a0ff", "#6fd3e3", "#82b4ff", "#6fd3e3", "#f5a97f", "#f5a97f", "#a3d78a", "#9aa5b7")
+_LIGHT_CODE = ("#7a1fa2", "#00667a", "#1d4fb8", "#00667a", "#9a4b00", "#9a4b00", "#256b25", "#565f6d")
 _CONTRAST_CODE = ("#ff9cff", "#7fffff", "#9fc8ff", "#7fffff", "#ffd37f", "#ffd37f", "#9fff9f", "#d0d0d0")
 _ANSI_CODE = (
     *("ansi_magenta", "ansi_cyan", "ansi_blue", "ansi_cyan", "ansi_red", "ansi_red", "ansi_green", "ansi_default"),
 )
+_DARK_DRAFT = ("#8fd694", "#6fd3e3", "#e08fff", "#ff8b8b", "#82b4ff")
+_LIGHT_DRAFT = ("#256b25", "#00667a", "#8a1fa2", "#b3002d", "#1d4fb8")
+_CONTRAST_DRAFT = ("#9fff9f", "#7fffff", "#ff9cff", "#ff9f9f", "#9fc8ff")
 _ANSI_DRAFT = ("ansi_green", "ansi_cyan", "ansi_magenta", "ansi_red", "ansi_blue")
+_DARK_DIFF = ("#33202a", "#562430", "#1d2f2a", "#193a24")
+_LIGHT_DIFF = ("#fbe9e9", "#f9d5d6", "#e6f3e4", "#c9e8c6")
+_CONTRAST_DIFF = ("#3a0008", "#600010", "#00280a", "#00340d")
 _PLAIN = "ansi_default"
+_PLAIN_DIFF = (_PLAIN,) * len(_DIFF)
+_DARK = _colours(_DARK_CODE, _DARK_DRAFT, _DARK_DIFF)
+_LIGHT = _colours(_LIGHT_CODE, _LIGHT_DRAFT, _LIGHT_DIFF)
+_ANSI = _colours(_ANSI_CODE, _ANSI_DRAFT, _PLAIN_DIFF)
 _TERMINAL = {  # variables that Textual has in themes of the terminal's own colours only
     "ansi-background": _PLAIN,
     "ansi-foreground": _PLAIN,
@@ -54,7 +66,7 @@ THEMES: tuple[Theme, ...] = (
         background="#14181f",
         surface="#1c222c",
         panel="#262d39",
-        variables=_colours(_DARK_CODE, ("#8fd694", "#6fd3e3", "#e08fff", "#ff8b8b", "#82b4ff")),
+        variables=_DARK,
     ),
     Theme(
         name="paceline-light",
@@ -69,7 +81,7 @@ THEMES: tuple[Theme, ...] = (
         surface="#f0f0ec",
         panel="#e4e4de",
         dark=False,
-        variables=_colours(_LIGHT_CODE, ("#256b25", "#00667a", "#8a1fa2", "#b3002d", "#1d4fb8")),
+        variables=_LIGHT,
     ),
     Theme(
         name="paceline-contrast",
@@ -84,7 +96,7 @@ THEMES: tuple[Theme, ...] = (
         surface="#000000",
         panel="#1c1c1c",
         variables={
-            **_colours(_CONTRAST_CODE, ("#9fff9f", "#7fffff", "#ff9cff", "#ff9f9f", "#9fc8ff")),
+            **_colours(_CONTRAST_CODE, _CONTRAST_DRAFT, _CONTRAST_DIFF),
             "foreground-muted": "#d0d0d0",
             "border": "#ffffff",
             "border-blurred": "#d0d0d0",
@@ -104,7 +116,7 @@ THEMES: tuple[Theme, ...] = (
         surface="ansi_default",
         panel="ansi_default",
         boost="ansi_default",
-        variables={**_colours(_ANSI_CODE, _ANSI_DRAFT), **_TERMINAL},
+        variables={**_ANSI, **_TERMINAL},
     ),
     Theme(
         name="paceline-plain",
@@ -121,7 +133,7 @@ THEMES: tuple[Theme, ...] = (
         panel=_PLAIN,
         boost=_PLAIN,
         variables={
-            **_colours([_PLAIN] * len(_CODE), [_PLAIN] * len(_DRAFT)),
+            **_colours([_PLAIN] * len(_CODE), [_PLAIN] * len(_DRAFT), _PLAIN_DIFF),
             **_TERMINAL,
             **dict.fromkeys(("border", "border-blurred", "scrollbar", "scrollbar-hover", "scrollbar-active"), _PLAIN),
             **dict.fromkeys(("scrollbar-background", "scrollbar-background-hover"), _PLAIN),
@@ -149,9 +161,11 @@ def choose(name: str, environ: Mapping[str, str]) -> str:
     return OWN["light"] if _is_light(environ) else OWN["dark"]
 
 
-def defaults() -> dict[str, str]:
+def defaults(theme: Theme | None = None) -> dict[str, str]:
     """Variables for themes that are not the app's own: return them from `App.get_theme_variable_defaults`."""
-    return _colours(_ANSI_CODE, _ANSI_DRAFT)
+    if theme is None or theme.ansi:
+        return dict(_ANSI)
+    return dict(_DARK if theme.dark else _LIGHT)
 
 
 def _has_many_colours(environ: Mapping[str, str]) -> bool:

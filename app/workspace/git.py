@@ -3,24 +3,31 @@
 import os
 import re
 import subprocess
-from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
-from itertools import zip_longest
 from pathlib import Path
 from threading import Event, Timer
 
+from paceline.errors import InputError
 from paceline.workspace import files
+from paceline.workspace.diffs import FileDiff, parsed
 from paceline.workspace.ignoring import repository
 
-SECONDS = 3.0  # that `git diff` may take
+SECONDS = 3.0  # that Git may take
 LARGEST = 256 * 1024  # bytes of its output that are read
-# Nothing here may lock, ask, reach a network, or start a program that a repository's configuration names.
-_COMMAND = (
+RENAMES = 400  # files that are compared with each other to find those that were renamed
+FAILED = -1  # in place of an exit status
+# Nothing here may lock, ask, reach a network, or start a program that a repository's configuration names. Submodules
+# have configurations of their own: Git reads which commit they are at, and does not look into them.
+_GIT = (
     *("git", "--no-optional-locks", "--no-pager", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false"),
-    *("-c", "diff.noprefix=false", "-c", "diff.autoRefreshIndex=false", "diff", "HEAD", "--no-color", "--no-ext-diff"),
-    *("--no-textconv", "--no-renames", "--ignore-submodules", "--unified=2", "--relative", "--src-prefix=a/"),
-    *("--dst-prefix=b/", "--", "."),
+    *("-c", "diff.noprefix=false", "-c", "diff.autoRefreshIndex=false"),
 )
+_DIFF = (
+    *("diff", "--no-color", "--no-ext-diff", "--no-textconv", "--find-renames", f"-l{RENAMES}", "--submodule=short"),
+    *("--ignore-submodules=dirty", "--unified=2", "--relative", "--src-prefix=a/", "--dst-prefix=b/"),
+)
+_BELOW = ("--", ".")
 _ENVIRONMENT = {
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_TERMINAL_PROMPT": "0",
@@ -31,8 +38,6 @@ _ENVIRONMENT = {
 _STARTS_PROGRAMS = re.compile(r"\[\s*(filter|include|includeif)\b|worktreeConfig|partialClone|promisor", re.IGNORECASE)
 _URL = re.compile(r"^\s*url\s*=\s*(\S+)\s*$", re.MULTILINE | re.IGNORECASE)
 _ORIGIN = re.compile(r'^\s*\[remote "origin"\]([^\[]*)', re.MULTILINE | re.IGNORECASE)
-_FILE = re.compile(r"^diff --git .*$", re.MULTILINE)
-_NAME = re.compile(r"^\+\+\+ b/(.+?)\t?$", re.MULTILINE)
 
 
 @lru_cache(maxsize=64)
@@ -48,30 +53,79 @@ def repository_name(root: str) -> str:
     return named or (top or Path(root)).name
 
 
+@dataclass(frozen=True)
+class Differences:
+    """What has changed since the last commit, staged or not."""
+
+    files: tuple[FileDiff, ...]
+    cut: bool = False  # there was more than LARGEST bytes of it
+
+
+def differences(root: str) -> Differences:
+    """What of the files below the root that Git follows differs from the last commit; with none yet, all of them.
+
+    Raises InputError where Git is not asked, or cannot say.
+    """
+    _check(root)
+    said = _asked(root, *_DIFF, "HEAD", *_BELOW)
+    if said.code and not said.cut and _asked(root, "rev-parse", "--quiet", "--verify", "HEAD").code == 1:
+        nothing = _asked(root, "hash-object", "-t", "tree", "--stdin").text.strip()  # an empty tree's, never stored
+        said = _asked(root, *_DIFF, nothing, *_BELOW)
+    if said.code and not said.cut:
+        raise InputError("Git cannot say what has changed", "see what `git diff HEAD` says")
+    text = said.text[: said.text.rfind("\n") + 1] if said.cut else said.text
+    return Differences(tuple(parsed(text)), said.cut)
+
+
 def changes(root: str) -> tuple[tuple[str, str], ...]:
-    """(file, its hunks) for every file below the root that differs from the last commit; nothing where Git fails."""
-    top = repository(root)
-    config = _config(top) if top is not None else None
-    if config is None or _STARTS_PROGRAMS.search(config):
+    """(file, its hunks) for every file below the root whose lines differ from the last commit, but not for those that
+    are gone; nothing where Git fails.
+    """
+    try:
+        found = differences(root).files
+    except InputError:
         return ()
-    return tuple(parsed(_output(root)))
+    return tuple((each.name, each.hunks) for each in found if each.hunks and not (each.deleted or each.submodule))
 
 
-def parsed(diff: str) -> Iterator[tuple[str, str]]:
-    """The files of a diff: names, and hunks without what stands before them."""
-    heads = [*_FILE.finditer(diff)]
-    for head, after in zip_longest(heads, heads[1:]):
-        part = diff[head.end() : after.start() if after else len(diff)]
-        name, first = _NAME.search(part), part.find("\n@@ ")
-        if name is not None and first >= 0 and name.start() < first:
-            yield name[1], part[first + 1 :]
+def untracked(root: str) -> tuple[str, ...]:
+    """Files below the root that Git neither follows nor ignores, as far as it says so in time; none where it fails."""
+    try:
+        _check(root)
+    except InputError:
+        return ()
+    said = _asked(root, "ls-files", "--others", "--exclude-standard", "-z", *_BELOW)
+    return tuple(name for name in said.text.split("\0")[:-1] if name)
 
 
-def _output(root: str) -> str:
-    """What git says; cut at a line's end where it is long, empty where it fails or takes too long."""
+def _check(root: str) -> None:
+    """Raises InputError where Git is not to be asked."""
+    top = repository(root) or repository.__wrapped__(root)  # one that has been made since it was looked for
+    if top is None:
+        raise InputError("this folder is in no Git repository", "`git init` begins one")
+    config = _config(top)
+    if config is None:
+        raise InputError("the configuration of this Git repository cannot be read", "see .git/config")
+    if _STARTS_PROGRAMS.search(config):
+        raise InputError(
+            "Git is not asked here: what .git/config has could make it start programs or fetch",
+            "it has a filter, an include, or a promisor; where you trust it, run !git diff HEAD and mention @output",
+        )
+
+
+@dataclass(frozen=True)
+class _Said:
+    """What Git printed, and how it ended."""
+
+    text: str
+    code: int  # its exit status; not 0 as well where it took too long or could not be started
+    cut: bool  # it is long, and only its beginning was read
+
+
+def _asked(root: str, *words: str) -> _Said:
     try:
         process = subprocess.Popen(
-            _COMMAND,
+            [*_GIT, *words],
             cwd=root,
             env={**{key: value for key, value in os.environ.items() if not key.startswith("GIT_")}, **_ENVIRONMENT},
             stdin=subprocess.DEVNULL,
@@ -80,7 +134,7 @@ def _output(root: str) -> str:
             creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
         )
     except (OSError, ValueError):  # no git, no such folder
-        return ""
+        return _Said("", FAILED, cut=False)
     late = Event()
 
     def stop() -> None:
@@ -93,12 +147,14 @@ def _output(root: str) -> str:
         assert process.stdout is not None
         timer.start()
         data = process.stdout.read(LARGEST)
+        if len(data) == LARGEST:
+            process.kill()
+        process.wait()
         timer.cancel()
-        process.kill()
     if late.is_set():
-        return ""
+        return _Said("", FAILED, cut=False)
     text = data.decode("utf-8", errors="replace").replace("\r\n", "\n")
-    return text if len(data) < LARGEST else text[: text.rfind("\n") + 1]
+    return _Said(text, process.returncode, cut=len(data) == LARGEST)
 
 
 def _config(top: Path) -> str | None:

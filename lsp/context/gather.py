@@ -21,7 +21,7 @@ from paceline.lsp.context.workspace import Live, Material, Module, Workspace
 from paceline.lsp.place import Place
 from paceline.prompts.context import Attachment
 from paceline.prompts.lines import last_line_start
-from paceline.workspace import files, git
+from paceline.workspace import diffs, files, git
 from paceline.workspace.ignoring import matches
 from paceline.workspace.kinds import is_secret_file
 from paceline.workspace.outline import identifiers, rendered
@@ -275,7 +275,7 @@ class Context:
                 text = redacted(chunk.text)
                 found.append(Piece(f"chunk:{chunk.number}", "chunk", chunk.name, text, text, 1 / (1 + age / 8)))
         for name, hunks in material.changes:
-            text = _fitting(redacted(hunks), characters // 6)
+            text = _fitting(diffs.redacted(hunks), characters // 6)
             found.append(Piece(f"diff:{name}", "diff", name, text, text))
         return [piece for piece in found if piece.text.strip()]
 

@@ -9,9 +9,11 @@ import pytest
 from paceline.chat.context import attaching
 from paceline.chat.context.attaching import Attaching, KeptBackError, message_text
 from paceline.chat.context.finder import DIFF, OUTPUT, Finder, Found
-from paceline.chat.context.mentions import mentions
+from paceline.chat.context.mentions import Mention, mentions
 from paceline.chat.turns import Attached
 from paceline.errors import InputError
+from paceline.workspace import git as git_of_workspace
+from paceline.workspace import ignoring
 
 KEY = "ghp_" + "a1B2" * 9
 
@@ -272,3 +274,143 @@ def test_a_link_in_a_folder_shows_nothing_that_is_kept_back(tmp_path):
     assert "hunter2" not in text
     assert "hidden words" not in text
     assert "plain words" in text
+
+
+@pytest.fixture
+def repository(root: Path, monkeypatch) -> Path:
+    """The same files, committed."""
+    for key in [each for each in os.environ if each.startswith("GIT_")]:
+        monkeypatch.delenv(key)
+    monkeypatch.setenv("HOME", str(root / "home"))
+    ignoring.repository.cache_clear()
+    git(root, "init", "-q")
+    git(root, "add", ".")
+    git(root, "commit", "-qm", "x")
+    return root
+
+
+def test_the_diff_has_what_is_deleted_renamed_and_made_executable(repository, read):
+    (repository / "long.txt").unlink()
+    (repository / "app/cli.py").rename(repository / "app/main.py")
+    git(repository, "add", "-A")
+    text = read.diff().text
+    assert "deleted file mode 100644\n--- a/long.txt\n+++ /dev/null\n@@ -1,100 +0,0 @@\n-line 1\n" in text
+    assert "rename from app/cli.py\nrename to app/main.py\n" in text
+    assert "index " not in text.replace("similarity index", "")
+
+
+@pytest.mark.parametrize("name", [".env", "keys/server.pem", "gone.txt"])
+def test_what_is_deleted_is_kept_back_as_what_is_there(repository, read, name):
+    (repository / name).parent.mkdir(exist_ok=True)
+    (repository / name).write_text("PASSWORD=hunter2hunter\n")
+    git(repository, "add", "-f", ".")
+    git(repository, "commit", "-qm", "secret")
+    (repository / ".gitignore").write_text("gone.txt\n")
+    git(repository, "rm", "-q", "--cached", name)
+    (repository / name).unlink()
+    git(repository, "add", ".gitignore")
+    attached = read.diff()
+    assert "hunter2" not in attached.text
+    assert attached.cut == f"kept back by rules: {name}"
+
+
+def test_a_secret_file_under_another_name_is_kept_back(repository, read):
+    (repository / ".env").write_text("".join(f"SETTING_{at}={at}\n" for at in range(30)))
+    git(repository, "add", "-f", ".")
+    git(repository, "commit", "-qm", "secret")
+    (repository / ".env").rename(repository / "settings.txt")
+    git(repository, "add", "-A")
+    with pytest.raises(InputError, match="may be shown") as told:
+        read.diff()
+    assert "settings.txt" in told.value.hint
+
+
+def test_a_secret_that_a_line_of_the_diff_begins_with_is_replaced(repository, read):
+    (repository / "notes.txt").write_text(f"{KEY}\nother\n")
+    git(repository, "add", ".")
+    git(repository, "commit", "-qm", "oops")
+    (repository / "notes.txt").write_text("other\n")
+    attached = read.diff()
+    assert f"-{'*' * len(KEY)}\n other\n" in attached.text
+    assert "asterisks" in attached.cut
+
+
+def test_what_git_does_not_follow_is_counted_and_not_shown(repository, read):
+    (repository / "fresh.py").write_text("fresh = 1\n")
+    (repository / ".env").write_text("A=1\n")
+    with pytest.raises(InputError, match="nothing has changed") as told:
+        read.diff()
+    assert told.value.hint.startswith("1 new file is not followed by Git")
+    (repository / "other.py").write_text("other = 1\n")
+    (repository / "long.txt").write_text("short\n")
+    attached = read.diff()
+    assert "fresh" not in attached.text
+    assert attached.cut == "2 new files are not followed by Git, which are not shown"
+
+
+def test_a_long_diff_says_that_it_is_cut(repository, read, monkeypatch):
+    monkeypatch.setattr(git_of_workspace, "LARGEST", 1024)
+    (repository / "long.txt").write_text("".join(f"other line {at}\n" for at in range(1000)))
+    assert "only the first 1 KiB" in read.diff().cut
+
+
+TWICE = "class A:\n    @property\n    def f(self): ...\n\n    @f.setter\n    def f(self, x): ...\n\n\n"
+
+
+@pytest.fixture
+def finder(root: Path) -> Finder:
+    (root / "app/other.py").write_text(TWICE + "def main(): ...\n")
+    made = Finder(root)
+    assert made.refresh(60)
+    return made
+
+
+def mentioned(text: str, finder: Finder) -> Mention:
+    (found,) = mentions(text, lambda name: finder.resolve(name) is not None)
+    return found
+
+
+def test_a_name_that_several_files_define_is_not_guessed(read, finder):
+    with pytest.raises(InputError, match="2 files define main") as told:
+        read.mention(mentioned("what does @main do?", finder), finder)
+    assert told.value.hint == "say which: @app/cli.py:main, @app/other.py:main"
+    for path in ("app/cli.py", "app/other.py"):
+        assert read.mention(mentioned(f"what does @{path}:main do?", finder), finder).path.endswith(path)
+
+
+def test_where_many_files_define_a_name_some_are_named_and_the_others_counted(root, read):
+    for at in range(8):
+        (root / f"app/m{at}.py").write_text("def run(): ...\n")
+    finder = Finder(root)
+    finder.refresh(60)
+    with pytest.raises(InputError, match="8 files define run") as told:
+        read.mention(mentioned("see @run", finder), finder)
+    assert told.value.hint.endswith("@app/m4.py:run, or one of 3 more")
+
+
+def test_definitions_of_one_name_in_one_file_go_along_together(read, finder):
+    attached = read.mention(mentioned("see @app/other.py:A.f", finder), finder)
+    assert attached.name == "A.f, app/other.py:2-3, 5-6"
+    assert attached.text == "    @property\n    def f(self): ...\n\n    @f.setter\n    def f(self, x): ...\n"
+
+
+def test_a_line_says_which_of_them(read, finder):
+    attached = read.mention(mentioned("see @app/other.py:A.f:6", finder), finder)
+    assert (attached.name, attached.text) == ("A.f, app/other.py:5-6", "    @f.setter\n    def f(self, x): ...\n")
+    with pytest.raises(InputError, match="not defined in line 40"):
+        read.mention(mentioned("see @app/other.py:A.f:40", finder), finder)
+
+
+def test_a_symbol_that_its_file_does_not_have_is_said_not_to_be_there(root, read, finder):
+    with pytest.raises(InputError, match="nope is not defined in app/cli"):
+        read.mention(mentioned("see @app/cli.py:nope", finder), finder)
+    (root / "app/cli.py").write_text("def main():\n    return (\n")
+    with pytest.raises(InputError, match="where main ends is not known"):
+        read.mention(mentioned("see @app/cli.py:main", finder), finder)
+
+
+def test_a_symbol_of_a_file_that_is_kept_back_is_kept_back(root, read, finder):
+    (root / ".pacelineignore").write_text("private.py\n")
+    (root / "private.py").write_text("def key(): ...\n")
+    with pytest.raises(KeptBackError):
+        read.mention(mentioned("see @private.py:key", finder), finder)

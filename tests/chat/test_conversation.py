@@ -295,10 +295,62 @@ async def test_a_branch_from_before_still_has_all_of_its_turns(talk):
     await here.ask("two")
     here.conversation.forget(2, "They greeted.")
     await here.ask("three")
-    here.conversation.switch(here.conversation.path[0].id, 0)
-    here.conversation.retry(here.conversation.path[3].id)
+    here.conversation.edit(here.conversation.path[2].id, Draft("two"))
     await here.quiet()
     assert here.engine.asked[3].said == here.engine.asked[1].said
+
+
+async def test_another_answer_goes_without_what_was_left_out(talk):
+    here = talk()
+    await here.ask("one")
+    await here.ask("two")
+    here.conversation.forget(2, "They greeted.")
+    here.conversation.retry(here.conversation.path[3].id)
+    await here.quiet()
+    (_, system), second = here.engine.asked[2].said
+    assert system.endswith("They greeted.")
+    assert second == ("user", "two")
+
+
+async def test_all_of_a_conversation_can_be_left_out(talk):
+    here = talk()
+    await here.ask("one")
+    here.conversation.forget(2, "They greeted.")
+    await here.ask("two")
+    (_, system), second = here.engine.asked[1].said
+    assert system.endswith("They greeted.")
+    assert second == ("user", "two")
+
+
+async def test_what_is_left_out_is_kept_at_once(talk):
+    here = talk()
+    await here.ask("one")
+    await here.ask("two")
+    here.conversation.forget(2, "They greeted.")
+    assert here.told(Changed)[-1].turn.summary == "They greeted."
+    here.open()
+    assert here.conversation.forgotten(here.conversation.path) == (2, "They greeted.")
+
+
+async def test_nothing_is_left_out_while_an_answer_is_written(talk):
+    here = talk()
+    await here.ask("one")
+    here.engine.gate.clear()
+    here.conversation.send(Draft("two"))
+    with pytest.raises(InputError):
+        here.conversation.forget(2, "They greeted.")
+    here.engine.gate.set()
+    await here.quiet()
+
+
+async def test_messages_that_waited_before_wait_on(talk):
+    here = talk()
+    conversation = Conversation(here.session, here.store, here.engine, here.happened.append, [Draft("two")])
+    assert [each.text for each in conversation.queued] == ["two"]
+    conversation.send(Draft("one"))
+    while conversation.answering:
+        await asyncio.sleep(0)
+    assert [turn.text for turn in conversation.path if turn.role == "user"] == ["one", "two"]
 
 
 async def test_what_was_left_out_stays_left_out_when_another_branch_was_looked_at(talk):

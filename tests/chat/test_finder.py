@@ -8,6 +8,7 @@ import pytest
 
 from paceline.chat.context import finder as finding
 from paceline.chat.context.finder import Finder
+from paceline.chat.context.mentions import named
 
 
 @pytest.fixture
@@ -193,3 +194,88 @@ def test_somebody_who_looks_until_everything_is_known_comes_to_an_end(root, monk
         (root / f"app/m{at}.py").write_text("def f(): ...\n")
     finder = Finder(root)
     assert any(finder.refresh(0) for _ in range(10))
+
+
+@pytest.fixture
+def shared(root: Path) -> Finder:
+    """A workspace in which several files define `main`, and one defines it twice."""
+    for name, text in {
+        "app/bench/cli.py": "def main(): ...\n",
+        "tools/a b.py": "if True:\n    def main(): ...\nelse:\n    def main(): ...\n\n\ndef only(): ...\n",
+        "app/names.py": "def output(): ...\n\n\ndef docs(): ...\n",
+    }.items():
+        (root / name).parent.mkdir(exist_ok=True)
+        (root / name).write_text(text)
+    made = Finder(root)
+    assert made.refresh(60)
+    return made
+
+
+def test_each_file_that_defines_a_name_is_offered(shared):
+    found = [each for each in shared.find("main") if each.kind == "symbol"]
+    assert [(each.name, each.mention, each.detail) for each in found] == [
+        ("main", "@app/bench/cli.py:main", "app/bench/cli.py:1"),
+        ("main", "@app/cli.py:main", "app/cli.py:1"),
+        ("main", '@"tools/a b.py:main"', "tools/a b.py:2, 4"),
+    ]
+
+
+def test_what_is_chosen_means_exactly_that(shared):
+    offered = [each for query in ("ma", "on", "pa", "ou", "do", "ask") for each in shared.find(query)]
+    assert len([each for each in offered if each.kind == "symbol"]) >= 8
+    for each in offered:
+        (meant,) = shared.meanings(named(each.mention))
+        assert (meant.kind, meant.path, meant.name) == (each.kind, each.path, each.name)
+
+
+def test_a_name_that_several_files_define_means_each_of_them(shared):
+    assert [each.path for each in shared.meanings("main")] == ["app/bench/cli.py", "app/cli.py", "tools/a b.py"]
+    assert [each.path for each in shared.meanings("only")] == ["tools/a b.py"]
+
+
+def test_the_end_of_a_path_says_which_file_if_it_says_enough(shared):
+    assert [each.path for each in shared.meanings("app/cli.py:main")] == ["app/cli.py"]
+    assert [each.path for each in shared.meanings("bench/cli.py:main")] == ["app/bench/cli.py"]
+    assert [each.path for each in shared.meanings("cli.py:main")] == ["app/bench/cli.py", "app/cli.py"]
+    assert shared.meanings("i.py:main") == ()
+
+
+def test_a_symbol_of_a_file_that_was_not_looked_into_is_left_to_whoever_reads_it(shared, root):
+    (root / "new.py").write_text("def fresh(): ...\n")
+    assert [(each.kind, each.path, each.name) for each in shared.meanings("new.py:fresh")] == [
+        ("symbol", "new.py", "fresh")
+    ]
+    assert shared.meanings("docs/guide.md:fresh") == shared.meanings("no.py:fresh") == shared.meanings("new.py:9") == ()
+
+
+def test_behind_a_path_and_a_colon_its_symbols_are_found(shared):
+    assert [(each.name, each.mention) for each in shared.find("app/cli.py:")] == [
+        ("main", "@app/cli.py:main"),
+        ("Option", "@app/cli.py:Option"),
+        ("Option.parse", "@app/cli.py:Option.parse"),
+    ]
+    assert [each.mention for each in shared.find("cli.py:ma")] == ["@app/bench/cli.py:main", "@app/cli.py:main"]
+    assert [each.positions for each in shared.find("app/cli.py:par")] == [(7, 8, 9)]
+    assert shared.find("app/cli.py:10-12") == ()
+
+
+def test_a_symbol_whose_name_means_something_else_is_mentioned_with_its_file(shared):
+    mentions = {each.name: each.mention for each in shared.find("app/names.py:")}
+    found = [each for query in ("output", "docs") for each in shared.find(query)]
+    offered = {each.name: each.mention for each in found if each.kind == "symbol"}
+    assert offered == mentions == {"output": "@app/names.py:output", "docs": "@app/names.py:docs"}
+
+
+def test_a_symbol_stays_among_the_last_chosen_when_others_get_its_name(shared, root):
+    shared.attached(shared.resolve("only"))
+    (root / "app/names.py").write_text("def only(): ...\n")
+    shared.refresh(60)
+    assert shared.find("")[0].mention == '@"tools/a b.py:only"'
+
+
+def test_files_are_found_by_all_that_they_define(shared):
+    assert shared.defining({"main"}) == ("app/bench/cli.py", "app/cli.py", "tools/a b.py")
+    assert shared.defining({"main", "Option"}) == ("app/cli.py",)
+    assert shared.defining({"main", "Client"}) == shared.defining(set()) == shared.defining({"parse"}) == ()
+    assert shared.defining({"parse"}, methods=True) == ("app/cli.py",)
+    assert shared.defining({"parse", "ask"}, methods=True) == ()

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from paceline.chat.context.mentions import completed, mentions, typing, written
+from paceline.chat.context.mentions import completed, mentions, named, of_symbol, symbol_readings, typing, written
 
 FILES = {
     "app/cli.py",
@@ -18,6 +18,9 @@ FILES = {
     "output",
     "x",
     "@scope/pkg",
+    "app/cli.py:Engine.step",
+    "app/cli.py:Engine.__init__",
+    'a "b".py:run',
 }
 
 
@@ -43,6 +46,11 @@ def unresolved(text):
         ('@"a b.py":3-4', [("a b.py", 3, 4)]),
         ("@odd:3", [("odd:3", 0, 0)]),
         ("why does @Engine.step wait?", [("Engine.step", 0, 0)]),
+        ("what does @app/cli.py:Engine.step do?", [("app/cli.py:Engine.step", 0, 0)]),
+        ("@app/cli.py:Engine.__init__ is long", [("app/cli.py:Engine.__init__", 0, 0)]),
+        ('see @"app/cli.py:Engine.__init__".', [("app/cli.py:Engine.__init__", 0, 0)]),
+        ("@app/cli.py:Engine.step:7-9", [("app/cli.py:Engine.step", 7, 9)]),
+        ('@"a ""b"".py:run", please', [('a "b".py:run', 0, 0)]),
         ("review @diff and @output.", [("diff", 0, 0), ("output", 0, 0)]),
         ("@app/", [("app/", 0, 0)]),
         ("in `@app/cli.py` it says", []),
@@ -89,7 +97,12 @@ def test_code_ends_where_its_fence_does():
 
 @pytest.mark.parametrize(
     ("text", "name"),
-    [("open @app/nosuch.py please", "app/nosuch.py"), ('see @"no such"', "no such"), ("@nosuch.py:3-4", "nosuch.py")],
+    [
+        ("open @app/nosuch.py please", "app/nosuch.py"),
+        ('see @"no such"', "no such"),
+        ("@nosuch.py:3-4", "nosuch.py"),
+        ("see @app/no.py:main.", "app/no.py:main"),
+    ],
 )
 def test_what_was_meant_as_one_and_is_not_there_is_told(text, name):
     assert unresolved(text) == [name]
@@ -108,6 +121,8 @@ def test_the_place_of_a_mention_is_that_of_its_text():
         ("@", "", False),
         ('x @"a b', "a b", True),
         ("(@app/cl", "app/cl", False),
+        ("@app/cli.py:En", "app/cli.py:En", False),
+        ('@"a ""b', 'a "b', True),
         ("a\n@x", "x", False),
     ],
 )
@@ -142,7 +157,17 @@ def test_a_choice_takes_the_place_of_what_was_typed(text, cursor, name, after):
     assert changed[:place].rstrip().endswith(written(name))
 
 
-names = st.text(alphabet="ab/._- :3é'", min_size=1, max_size=12).map(str.strip).filter(bool)
+def test_what_a_written_mention_names_can_be_told_without_a_prompt():
+    written_so = {"@a": "a", '@"a b': "a b", '@"a ""b"""': 'a "b"', '@"a b":3-4': "a b", "a": "a"}
+    assert {word: named(word) for word in written_so} == written_so
+
+
+def test_a_symbol_with_its_file_is_read_in_every_way_that_there_is():
+    assert [*symbol_readings(of_symbol("a:b.py", "f"))] == [("a", "b.py:f"), ("a:b.py", "f")]
+    assert [*symbol_readings("a.py")] == [*symbol_readings(":a")] == [*symbol_readings("a:")] == []
+
+
+names = st.text(alphabet="ab/._- :3é'\"", min_size=1, max_size=12).map(str.strip).filter(bool)
 
 
 @given(names, st.integers(0, 50), st.integers(0, 50))
@@ -151,6 +176,7 @@ def test_what_is_written_is_read_again(name, first, length):
     mention = written(name, first, first + length if first else 0)
     read = mentions(f"before {mention} after", {name}.__contains__)
     assert [(each.name, each.first, each.last) for each in read] == [(name, first, first + length if first else 0)]
+    assert named(written(name)) == name
 
 
 @given(st.text(alphabet='@ab "`\n.:1-,/~'))
@@ -160,5 +186,5 @@ def test_mentions_lie_in_order_and_within_the_text(text):
     for each in mentions(text, {"a", "a/b", "ab", "a b"}.__contains__):
         assert at <= each.start < each.end <= len(text)
         assert text[each.start] == "@"
-        assert each.name in text[each.start : each.end]
+        assert each.name in text[each.start : each.end].replace('""', '"')
         at = each.end

@@ -76,6 +76,16 @@ async def test_each_pair_says_what_it_is_for_and_where_it_is_kept(home):
     assert (await choice("smollm2-135m")).folder
 
 
+async def test_a_model_that_is_here_is_called_as_its_file_says(home):
+    path = write_tiny_model(home.root / "m.gguf", called="SmolLM2 135M Instruct")
+    home.add(id="mine", path=str(path))
+    home.add_pair(id="pair", target="mine")
+    assert (await choice("pair")).called == "SmolLM2 135M"
+    path.write_bytes(path.read_bytes()[:40])
+    assert (await choice("pair")).called == ""
+    assert (await choice("smollm2-135m")).called == ""
+
+
 async def test_a_pair_is_missing_then_fetched_then_here_and_then_in_use(home, hub):
     before = await choice("fetched")
     assert (before.here, before.missing, before.note) == ("missing", before.bytes, "For tests.")

@@ -1,10 +1,15 @@
 """`paceline stats`: figures of the days that are asked for, for people and for programs."""
 
 import json
+import re
+import time
 from datetime import date, timedelta
 
 import pytest
 
+from paceline.chat.database import default_path as sessions_file
+from paceline.chat.store import Store as Sessions
+from paceline.chat.turns import Turn
 from paceline.lsp.figures_store import Store, default_path
 from support.home import Home
 
@@ -107,11 +112,93 @@ def test_no_days_are_a_wrong_number(home):
     assert home.run("stats", "--days", "0").code == 2
 
 
-def test_a_reset_removes_everything(home):
+def test_a_reset_removes_all_about_editors_and_says_that_the_rest_stays(home):
     put(shown=1)
     put(100, shown=1)
-    assert home.run("stats", "--reset").out == "all figures are removed\n"
-    assert whole(home, "--days", "365")["all"]["shown"] == 0
+    answered("m")
+    told = home.run("stats", "--reset").out
+    assert "about editors are removed" in told and "stay with the sessions" in told
+    data = whole(home, "--days", "365")
+    assert (data["all"]["shown"], data["chat"]["all"]["answers"]) == (0, 1)
+
+
+def answered(model: str, days_ago: int = 0, state: str = "done", **timings: object) -> None:
+    store = Sessions(sessions_file())
+    when = time.time() - days_ago * 86_400
+    store.add(store.create("/w").id, Turn(0, None, "assistant", "a", (), state, when, model, timings))
+    store.close()
+
+
+def rows(told: str) -> dict[str, list[str]]:
+    """The second table: what each row says, by its name."""
+    lines = told[told.index("answers in the app since") :].splitlines()[1:]
+    found = (re.split(r" {2,}", line) for line in lines if line)
+    return {name: cells for name, *cells in found}
+
+
+def test_before_anything_was_answered_there_is_nothing_and_no_file_is_made(home):
+    told = home.run("stats")
+    assert told.code == 0 and "no answers in the app since " in told.out
+    chat = whole(home)["chat"]
+    assert chat["models"] == {} and chat["all"]["answers"] == 0 and chat["all"]["speed_up"] is None
+    assert not sessions_file().exists()
+
+
+def test_a_person_sees_a_column_for_each_model_and_one_for_all(home):
+    fast = {"predicted_n": 50, "predicted_per_second": 40.0, "prompt_n": 20, "cache_n": 60, "prompt_ms": 250.0}
+    answered("qwen2.5-coder-1.5b-instruct-q4_k_m", draft_n=10, draft_n_accepted=3, **fast)
+    answered("qwen2.5-coder-1.5b-instruct-q4_k_m", state="stopped", predicted_ms=100.0, speed_up=1.25, **fast)
+    answered("mine", prompt_ms=2500.0, predicted_n=1)
+    answered("", state="failed")
+    told = rows(home.run("stats").out)
+    assert told[""] == ["Qwen2.5-Coder 1.5B", "unknown", "mine", "all"]
+    assert told["answers"] == ["2", "1", "1", "4"]
+    assert (told["stopped"], told["failed"]) == (["1", "0", "0", "1"], ["0", "1", "0", "1"])
+    assert told["tokens written"] == ["100", "0", "1", "101"]
+    assert told["tokens/s, median"] == ["40.0", "-", "-", "40.0"]
+    assert told["drafted tokens accepted"] == ["30 %", "-", "-", "30 %"]
+    assert told["speed-up over plain"] == ["1.25x", "-", "-", "1.25x"]
+    assert told["prompt tokens"] == ["160", "0", "0", "160"]
+    assert told["of these cached"] == ["75 %", "-", "-", "75 %"]
+    assert told["first token after, median"] == ["250 ms", "-", "2.5 s", "250 ms"]
+
+
+def test_models_that_are_called_alike_are_told_apart_and_a_single_one_needs_no_column_for_all(home):
+    answered("smollm2-135m-instruct-q4_1")
+    assert rows(home.run("stats").out)[""] == ["SmolLM2 135M"]
+    answered("smollm2-135m-instruct-q8_0")
+    assert rows(home.run("stats").out)[""] == ["smollm2-135m-instruct-q4_1", "smollm2-135m-instruct-q8_0", "all"]
+
+
+def test_of_many_models_those_with_most_answers_have_a_column(home):
+    for number in range(5):
+        for _ in range(number + 1):
+            answered(f"m{number}")
+    told = home.run("stats").out
+    assert rows(told)[""] == ["m4", "m3", "m2", "all"] and rows(told)["answers"][-1] == "15"
+    assert "2 more models, which --json names" in told
+    assert len(whole(home)["chat"]["models"]) == 5
+
+
+def test_days_are_those_of_answers_too(home):
+    answered("m", 3)
+    answered("m", 60)
+    assert [whole(home, "--days", days)["chat"]["all"]["answers"] for days in ("2", "10", "90")] == [0, 1, 2]
+    assert f"answers in the app since {(date.today() - timedelta(days=3)).isoformat()}" in home.run("stats").out
+
+
+def test_sessions_that_cannot_be_read_hide_nothing_else(home):
+    put(shown=7)
+    sessions_file().mkdir(parents=True)
+    told = home.run("stats")
+    assert told.code == 0 and " 7 " in told.out and "no figures about answers: " in told.err
+    found = home.run("stats", "--json")
+    assert json.loads(found.out)["all"]["shown"] == 7 and json.loads(found.out)["chat"] is None
+
+
+def test_what_a_model_is_called_steers_no_terminal(home):
+    answered("a\x1b[2J\nb")
+    assert "\x1b" not in home.run("stats").out and rows(home.run("stats").out)[""] == ["a b"]
 
 
 def test_figures_that_cannot_be_removed_are_an_error_with_a_next_step(home):

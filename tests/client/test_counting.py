@@ -1,6 +1,7 @@
 """Tokens of a conversation, message by message, against the whole prompt tokenized at once."""
 
 import json
+import pickle
 
 import pytest
 from hypothesis import given, settings
@@ -237,3 +238,22 @@ def test_the_bodies_are_those_of_the_api():
             "/tokenize": {"content", "add_special", "parse_special", "with_pieces"},
         }
         assert fields <= known[path]
+
+
+def kept_by(counted):
+    """About how many bytes a counter remembers of these conversations."""
+    server, counter = server_of("qwen"), Counter(Config())
+    for messages in counted:
+        server.run(counter.count(messages))
+    return len(pickle.dumps(vars(counter)))
+
+
+def test_a_text_that_is_measured_with_every_key_is_not_kept_each_time():
+    attached = "word " * 1_000
+    assert kept_by(spoken(f"{attached}{'?' * keys}") for keys in range(8)) < len(attached)
+
+
+def test_a_long_conversation_is_not_kept_at_each_of_its_lengths():
+    turns = [f"{at}" for at in range(81)]
+    short = kept_by(spoken(*turns[:length]) for length in range(1, 41, 2))
+    assert kept_by(spoken(*turns[:length]) for length in range(1, 81, 2)) < 3 * short

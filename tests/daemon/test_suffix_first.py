@@ -4,10 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 
+from paceline.commands.headers import fim_markers
 from paceline.config import Config, EngineConfig
 from paceline.daemon import assembly
 from paceline.daemon.service import Overrides, Service, Wish, gather
 from paceline.engine.llama import can_infill, read_vocabulary
+from paceline.models.gguf import read_header
 from support.tiny_model import CODESTRAL, SEED, renamed, special, write_tiny_model
 
 HEAD = "import os\n\n\ndef area(r):\n" + "    r += 1\n" * 20
@@ -18,7 +20,8 @@ LINE = "    value = other.method(argument)"
 @pytest.fixture(scope="module", params=[SEED, CODESTRAL], ids=["seed", "codestral"])
 def model(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("suffix_first")
-    return write_tiny_model(folder / "tiny.gguf", token_changes=renamed(request.param)), request.param
+    path = folder / ("tiny.gguf" if request.param == SEED else "codestral.gguf")
+    return write_tiny_model(path, token_changes=renamed(request.param)), request.param
 
 
 @pytest.fixture
@@ -39,6 +42,17 @@ def test_the_markers_are_found_though_llama_cpp_does_not_know_them(model):
     assert (fim.middle is None) == (names == CODESTRAL)
     assert fim.suffix_first
     assert can_infill(path)
+
+
+@pytest.mark.parametrize(("name", "infills"), [("Mistral-7B-Instruct-v0.3", False), ("Codestral-22B-v0.1", True)])
+def test_a_model_with_codestral_s_vocabulary_infills_where_its_metadata_says_that_it_is_for_code(
+    tmp_path, name, infills
+):
+    path = write_tiny_model(tmp_path / "tiny.gguf", token_changes=renamed(CODESTRAL), called=name)
+    assert can_infill(path) == infills
+    found = fim_markers(read_header(path))
+    assert bool(found) == infills
+    assert read_header(path).names == (name,)
 
 
 def test_a_model_with_the_usual_markers_reads_the_prefix_first(tiny):

@@ -209,9 +209,14 @@ def served(*messages, encodings=("utf-8",), handler=False):
     protocol.set_writer(writer)
     capabilities = {"general": {"positionEncodings": list(encodings)}}
     first = {"id": 1, "method": "initialize", "params": {"capabilities": capabilities, "rootUri": "file:///w"}}
-    for message in (first, *messages):
-        protocol.handle_message(protocol.structure_message({"jsonrpc": "2.0", **message}))
+    say(server, first, *messages)
     return server, writer.said.decode(), seen
+
+
+def say(server, *messages):
+    """Tell a server these messages."""
+    for message in messages:
+        server.protocol.handle_message(server.protocol.structure_message({"jsonrpc": "2.0", **message}))
 
 
 def did_open(text, uri="file:///w/a.py"):
@@ -340,6 +345,63 @@ def test_cells_come_and_go():
     documents = server.protocol.documents
     assert documents.place(cell_uri(1), Position(0, 1)).before == "new\n\nx"
     assert documents.document(cell_uri(0)) is None
+
+
+def test_a_notebook_s_change_that_cannot_be_read_leaves_its_cells_unknown_until_they_are_told_whole():
+    good = {"document": {"uri": cell_uri(1), "version": 3}, "changes": [{"text": "y"}]}
+    server, _, _ = served(
+        did_open("x"),
+        notebook_open((2, "python", "old"), (2, "python", "x")),
+        notebook_change({"textContent": [{"document": {"uri": cell_uri(0), "version": 2}, "changes": 3}]}),
+    )
+    documents = server.protocol.documents
+    assert [documents.document(cell_uri(number)).lost for number in (0, 1)] == [True, True]
+    assert not documents.document("file:///w/a.py").lost
+    say(server, notebook_change({"textContent": [good]}))
+    place = documents.place(cell_uri(1), Position(0, 0))
+    assert (place.lost, place.before, place.after) == (False, "", "y")  # without the cell that is not known
+
+
+def test_an_older_change_than_the_last_one_leaves_the_text_unknown():
+    documents, lost = opened("abc"), []
+    documents.on_lost = lambda document: lost.append(document.uri)
+    documents.update_text_document(versioned(version=5), partial("d", (0, 3), (0, 3)))
+    documents.update_text_document(versioned(version=5), partial("e", (0, 4), (0, 4)))
+    assert (documents.document("file:///w/a.py").text, lost) == ("abcde", [])
+    for version in (4, 6, 7):
+        documents.update_text_document(versioned(version=version), partial("x", (0, 0), (0, 0)))
+    document = documents.document("file:///w/a.py")
+    assert (document.text, document.lost, lost) == ("abcde", True, ["file:///w/a.py"])
+    documents.update_text_document(versioned(version=2), whole("new"))
+    assert (document.text, document.lost) == ("new", False)
+
+
+FAR = 2**31 - 1
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"range": range_of((0, 99), (0, FAR)), "text": "X"}, "abX\ncd"),  # behind the line's end
+        ({"range": range_of((1, 0), (FAR, 0)), "text": "X"}, "ab\nX"),  # behind the last line
+        ({"range": range_of((2, 0), (2, 0)), "text": "X"}, "ab\ncdX"),  # as some editors append
+        ({"range": range_of((1, 1), (0, 1)), "text": "X"}, "aXd"),  # its end before its start
+        ({"range": range_of((0.0, 1.0), (0, 1)), "text": "X"}, "aXb\ncd"),
+        ({"range": None, "rangeLength": None, "text": "X"}, "X"),
+    ],
+)
+def test_what_the_protocol_gives_a_meaning_to_is_read(change, text):
+    server, _, _ = served(did_open("ab\ncd"), did_change(change))
+    document = server.protocol.documents.document("file:///w/a.py")
+    assert (document.text, document.lost) == (text, False)
+
+
+def test_a_change_that_begins_behind_the_last_line_is_of_another_text():
+    for line, text in ((1, "ab\ncdX"), (2, "ab\ncdX"), (3, "ab\ncd")):
+        documents = opened("ab\ncd")
+        documents.update_text_document(versioned(), partial("X", (line, 2), (line, 2)))
+        document = documents.document("file:///w/a.py")
+        assert (document.text, document.lost) == (text, line == 3)
 
 
 def test_a_change_of_a_notebook_that_is_not_open_is_no_error_for_the_client():

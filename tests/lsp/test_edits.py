@@ -307,6 +307,25 @@ def test_a_document_that_is_not_open_is_refused(editor):
     assert "not open" in editor.shown[0][1]
 
 
+def test_a_document_whose_text_is_not_known_is_refused_also_when_that_happens_meanwhile(editor):
+    editor.document(URI).lost = True
+    engine = edit(editor, RENAMED)
+    assert engine.asked == [] and "could not be read" in editor.shown[0][1]
+    editor.open(SOURCE)
+
+    async def run() -> None:
+        made = Engine([RENAMED])
+        made.gate.clear()
+        task = Edits(made, editor).begin([*WHOLE, "rename a to c"])
+        await asyncio.sleep(0.01)
+        editor.document(URI).lost = True
+        made.gate.set()
+        await task
+
+    asyncio.run(run())
+    assert editor.text == SOURCE and "could not be read" in editor.shown[1][1]
+
+
 def test_a_selection_that_is_too_large_is_refused_with_the_limit(editor):
     editor.open("x = 1\n" * (LARGEST // 6 + 1))
     span = {"start": {"line": 0, "character": 0}, "end": {"line": 99999, "character": 0}}

@@ -95,6 +95,25 @@ def test_every_folder_keeps_its_own_rules(run, tmp_path):
     run(scenario)
 
 
+def test_an_edit_is_asked_for_by_hand_and_stays_possible_where_completions_are_off(run, tmp_path):
+    async def scenario() -> None:
+        wire = Wire(tmp_path)
+        root = project(tmp_path / "a", "enabled = false")
+        await wire.begin(root)
+        uri = f"{root.as_uri()}/a.py"
+        wire.open(uri)
+        assert await wire.suggested(uri) == []
+        where = {"start": {"line": 0, "character": 0}, "end": {"line": 1, "character": 0}}
+        offered = await wire.ask(
+            "textDocument/codeAction", {"textDocument": {"uri": uri}, "range": where, "context": {"diagnostics": []}}
+        )
+        assert offered["result"]
+        await edit(wire, uri)
+        await until(lambda: wire.chat.asked)
+
+    run(scenario)
+
+
 def test_a_folder_that_comes_later_brings_its_rules_also_for_what_is_open(run, tmp_path):
     async def scenario() -> None:
         wire = Wire(tmp_path)

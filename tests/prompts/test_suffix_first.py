@@ -95,12 +95,28 @@ def test_the_head_is_cut_where_it_stays_while_somebody_types():
     assert cuts.pop() > 0
 
 
+@pytest.mark.parametrize(
+    "name", ["codestral-22b-v0.1.Q4_K_M", "Mamba-Codestral-7B", "mistral-7b-code", "My-FIM", "CodeX"]
+)
+def test_a_model_for_code_has_codestral_s_format(name):
+    codestral = {text: number for number, text in enumerate(CODESTRAL)}
+    found = suffix_first(codestral, ["somebody's", name])
+    assert found is not None and found.suffix_first
+
+
+@pytest.mark.parametrize("name", ["Mistral-7B-Instruct-v0.3", "Mistral Nemo Decoder", "encoder", "confimed", ""])
+def test_a_model_that_only_shares_codestral_s_vocabulary_has_not(name):
+    codestral = {text: number for number, text in enumerate(CODESTRAL)}
+    assert suffix_first(codestral, [name]) is None
+    assert suffix_first(codestral) is None
+
+
 def test_the_format_is_known_by_the_texts_of_control_tokens():
     seed, codestral = ({text: number for number, text in enumerate(texts)} for texts in (SEED, CODESTRAL))
     found = suffix_first(seed)
     assert found is not None
     assert (found.prefix, found.suffix, found.middle, found.suffix_first) == (0, 1, 2, True)
-    found = suffix_first(codestral)
+    found = suffix_first(codestral, ["Codestral-22B-v0.1"])
     assert found is not None
     assert (found.prefix, found.suffix, found.middle) == (0, 1, None)
     assert suffix_first({text: number for number, text in enumerate(FIM)}) is None

@@ -43,6 +43,7 @@ def write_tiny_model(
     feed: int = FEED,
     merges: Sequence[str] = MERGES,
     specials_first: bool = False,
+    called: str = "tiny",
 ) -> Path:
     """Write the model and return its path.
 
@@ -51,10 +52,12 @@ def write_tiny_model(
     entries another text. `truncate` keeps only so many bytes of the file; negative: all but so many. `layers` of a
     feed-forward part `feed` wide make a model as slow as a test needs it. `merges`, some of MERGES, and
     `specials_first` make another vocabulary, in which equal texts mean the same to the model.
+    `called` is its name in the metadata.
     """
     tokens, types = _vocabulary(fim, extra_tokens, token_changes)
     kept = _kept(len(tokens), merges, specials_first)
     writer = gguf.GGUFWriter(path, "llama")
+    writer.add_name(called)
     _describe(writer, [tokens[i] for i in kept], [types[i] for i in kept], merges, context, template, layers, feed)
     for name, weights in _weights(len(tokens), seed, layers, feed).items():
         if name in ("token_embd.weight", "output.weight"):
@@ -117,7 +120,6 @@ def _describe(
     layers: int,
     feed: int,
 ) -> None:
-    writer.add_name("tiny")
     writer.add_context_length(context)
     writer.add_embedding_length(WIDTH)
     writer.add_block_count(layers)

@@ -1,6 +1,7 @@
 """The app as a person uses it: keys go in, and what is on the screen, in the store and on the disk is looked at."""
 
 import pytest
+from textual.widgets import Input
 
 from paceline.client.events import End, Pace, Text
 from paceline.config import ChatConfig, Config
@@ -15,6 +16,7 @@ from paceline.tui.widgets.prompt import Prompt
 from paceline.tui.widgets.rounds import Rounds
 from paceline.tui.widgets.transcript import Transcript
 from support.app_driving import chat, quiet, said, told, until, write
+from support.screens import Seen
 
 FENCED = "Here:\n\n```python app.py\nx = 2\ny = 1\nz = x + y\nprint(z)\n```\n"
 OTHER = "import sys\n\nfor line in sys.stdin:\n    total += len(line)\nsys.exit(total)\n"
@@ -379,6 +381,7 @@ async def test_older_turns_are_told_in_short_after_compact(app, client):
         client.says = lambda *_: ["They said hello."]
         await write(pilot, "/compact")
         await until(pilot, lambda: "summary" in told(pilot))
+        assert "the first 2 messages were shown to the model as this summary" in Seen(pilot, pilot.app).text
         client.says = lambda *_: ["Fine."]
         await write(pilot, "three")
         asked = client.asked[-1].said
@@ -483,3 +486,88 @@ async def test_who_declines_to_set_up_keeps_the_message(app, client):
         await until(pilot, lambda: pilot.app.screen is chat(pilot))
         assert chat(pilot).query_one(Prompt).text == "Hi"
         assert client.asked == []
+
+
+def put(root, **texts):
+    for name, text in texts.items():
+        (root / f"{name}.py").write_text(text)
+
+
+PLACED = "So:\n\n```python\ndef area(r):\n    return 3.14 * r * r\n```\n"
+AREA, BETTER = "def area(r):\n    return 3 * r * r\n", "def area(r):\n    return 3.14 * r * r\n"
+
+
+@pytest.mark.parametrize("number", [0, None])
+async def test_an_answer_that_names_no_file_is_for_the_only_one_that_defines_the_same(app, client, number):
+    client.says = lambda *_: [PLACED]
+    here = app()
+    root = here.services.root
+    put(root, circle=AREA, other="def length(r):\n    return r\n")
+    async with here.run_test() as pilot:
+        await write(pilot, "Be more exact")
+        turn = chat(pilot).conversation.path[-1].id
+        chat(pilot).do(chat(pilot).files.apply(turn, number))
+        await until(pilot, lambda: isinstance(pilot.app.screen, ReviewScreen))
+        notes = pilot.app.screen.query_one("#notes").render().plain
+        assert "the answer names no file" in notes and "UNCERTAIN" in notes
+        await pilot.press("enter")  # nothing is accepted yet
+        await pilot.pause()
+        assert (root / "circle.py").read_text() == AREA
+        await pilot.press("a", "enter")
+        await until(pilot, lambda: (root / "circle.py").read_text() == BETTER)
+
+
+@pytest.mark.parametrize("number", [0, None])
+async def test_where_several_files_define_it_the_person_says_which(app, client, number):
+    client.says = lambda *_: [PLACED]
+    here = app()
+    root = here.services.root
+    put(root, circle=AREA, disc=AREA)
+    async with here.run_test() as pilot:
+        await write(pilot, "Be more exact")
+        turn = chat(pilot).conversation.path[-1].id
+        chat(pilot).do(chat(pilot).files.apply(turn, number))
+        await until(pilot, lambda: isinstance(pilot.app.screen, NamingScreen))
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is chat(pilot))
+        chat(pilot).do(chat(pilot).files.apply(turn, number))
+        await until(pilot, lambda: isinstance(pilot.app.screen, NamingScreen))
+        assert pilot.app.screen.query_one(Input).value == "circle.py"
+        pilot.app.screen.query_one(Input).value = "disc.py"
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ReviewScreen))
+        await pilot.press("a", "enter")
+        await until(pilot, lambda: (root / "disc.py").read_text() == BETTER)
+        assert (root / "circle.py").read_text() == AREA
+
+
+async def test_a_name_that_several_files_define_is_chosen_from_the_list_or_asked_back(app, client):
+    here = app()
+    put(here.services.root, circle=AREA, disc=AREA)
+    async with here.run_test() as pilot:
+        await chat(pilot).suggesting.ready()
+        await write(pilot, "What does @area do?")
+        assert "2 files define area" in told(pilot) and "@circle.py:area, @disc.py:area" in told(pilot)
+        assert client.asked == []
+        await write(pilot, "What does @area", send=False)
+        await until(pilot, lambda: chat(pilot).suggesting.popup.open)
+        await pilot.press("down", "tab")
+        await until(pilot, lambda: pilot.app.screen.query_one(Prompt).text == "What does @disc.py:area ")
+        await pilot.press("enter")
+        await until(pilot, lambda: len(client.asked) == 1)
+        assert "area, disc.py:1-2" in client.asked[0].messages[-1].content
+        await quiet(pilot)
+
+
+async def test_a_file_of_an_earlier_message_does_not_get_what_another_one_defines(app, client):
+    client.says = lambda *_: [PLACED]
+    here = app()
+    root = here.services.root
+    put(root, circle=AREA, other="def length(r):\n    return r\n")
+    async with here.run_test() as pilot:
+        await write(pilot, "See @other.py")
+        await write(pilot, "Be more exact")
+        turn = chat(pilot).conversation.path[-1].id
+        chat(pilot).do(chat(pilot).files.apply(turn, 0))
+        await until(pilot, lambda: isinstance(pilot.app.screen, ReviewScreen))
+        assert [each.path for each in pilot.app.screen._review.changes] == ["circle.py"]

@@ -8,9 +8,7 @@ from paceline.tui.widgets.heights import Heights
 from paceline.tui.widgets.message import Entry
 from support.transcripts import question
 
-changes = st.lists(
-    st.tuples(st.sampled_from(["set", "append", "cut"]), st.integers(0, 20), st.integers(0, 9)), max_size=25
-)
+changes = st.lists(st.tuples(st.sampled_from(["set", "append"]), st.integers(0, 20), st.integers(0, 9)), max_size=25)
 
 
 @given(st.lists(st.integers(0, 9), max_size=20), changes, st.integers(-3, 200))
@@ -21,9 +19,6 @@ def test_heights_are_sums_of_what_stands_above(heights, changes, row):
         if what == "append":
             kept.append(height)
             quick.append(height)
-        elif what == "cut":
-            del kept[at:]
-            quick.cut(at)
         elif at < len(kept):
             assert quick.set(at, height) == height - kept[at]
             kept[at] = height
@@ -61,9 +56,3 @@ def test_a_resize_keeps_the_turn_at_the_top():
     turn = column.at(top)[0].turn.id
     top = column.resize(17, top)
     assert column.at(top)[0].turn.id == turn
-
-
-def test_what_is_cut_off_can_be_told_by_its_ids():
-    column = Column(turns(5), 40)
-    assert column.cut(3) == [3, 4]
-    assert len(column) == 3

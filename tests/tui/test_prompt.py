@@ -85,6 +85,17 @@ async def test_a_paste_without_brackets_sends_nothing_and_comes_as_one():
         assert len(app.kept(Prompt.Submitted)) == 1
 
 
+@pytest.mark.parametrize("lines", [2, 40])
+async def test_an_enter_right_before_a_paste_is_a_part_of_it(lines):
+    async with typing() as (prompt, pilot, app):
+        await pilot.press("a")
+        prompt.post_message(events.Key("enter", "\r"))
+        paste(prompt, "word\n" * lines)
+        await pilot.pause(0.2)
+        assert not app.kept(Prompt.Submitted)
+        assert prompt.text + "".join(each.text for each in app.kept(Prompt.Pasted)) == "a\n" + "word\n" * lines
+
+
 async def test_up_and_down_go_through_earlier_inputs_only_at_the_edges():
     earlier = ["second", "first"]
     later = ["second", "two\nlines"]

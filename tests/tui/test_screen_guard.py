@@ -11,6 +11,7 @@ from paceline.tui.screens.models import ModelsScreen
 from paceline.tui.screens.naming import NamingScreen
 from paceline.tui.screens.review import ReviewScreen
 from paceline.tui.screens.setup import SetupScreen
+from paceline.tui.themes import defaults
 from support.fake_models import FakeModels
 
 MAKE = {
@@ -27,6 +28,9 @@ class Guarded(GuardingApp[None]):
     def __init__(self, screen):
         super().__init__()
         self.first, self.results = screen, []
+
+    def get_theme_variable_defaults(self):
+        return defaults()
 
     def on_mount(self):
         self.push_screen(self.first, self.results.append)

@@ -140,6 +140,7 @@ def test_what_is_offered_says_what_it_is_how_large_and_where_it_goes():
     )
     part = replace(pair, here="part", missing=978_000_000)
     assert "Go on with 622 MB of 1.6 GB of Qwen2.5-Coder 1.5B (Apache-2.0) into ~/" in offer(part)
+    assert "Use Llama 3.2 1B? It is here" in offer(replace(pair, here="ready", called="Llama 3.2 1B"))
 
 
 @pytest.mark.parametrize(("answer", "fetched"), [("y", ["large"]), ("escape", [])])

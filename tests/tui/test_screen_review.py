@@ -4,6 +4,7 @@ import time
 
 import pytest
 from rich.cells import cell_len
+from textual.color import Color
 
 from paceline.chat.edits.changes import Change
 from paceline.chat.edits.review import accepted, hunks
@@ -148,9 +149,75 @@ async def test_every_line_is_as_wide_as_the_terminal_with_wide_characters_and_ta
 
 
 def test_pieces_put_together_are_the_line_and_marks_fall_where_they_should():
-    found = list(pieces("a\tbc\x1b[1md", ((2, 3),)))
-    assert "".join(text for text, _ in found) == "a   bcd"
-    assert [text for text, marked in found if marked] == ["b"]
+    found = list(pieces([("a\tb", ("string",)), ("cd", ()), ("\t語", ("comment",))], ((2, 4), (4, 5))))
+    assert "".join(text for text, _, _ in found) == "a   bcd 語"
+    assert [text for text, _, marked in found if marked] == ["b", "c", "d"]
+    assert [names for text, names, _ in found if text.strip() in ("a", "b", "語")] == [
+        *[("string",), ("string",), ("comment",)],
+    ]
+
+
+def looks(seen, line):
+    """The styles of the words in the first line on the terminal that has this text."""
+    at = next(at for at, shown in enumerate(seen.lines) if line in shown)
+    strip = seen.app.screen._compositor.render_strips()[at]
+    return {segment.text.strip(): segment.style for segment in strip if segment.text.strip()}
+
+
+def colour(seen, name):
+    return Color.parse(seen.app.theme_variables[name]).rich_color
+
+
+CODE = 'import re\n\n\ndef greet(name):\n    """Say\n' + "\n" * 20 + '    hello.\n    """\n    return name\n'
+CODED = Change(
+    "app/code.py", CODE, CODE.replace("hello", "good bye").replace("greet(name)", "greet(who)"), "whole", True
+)
+
+
+@pytest.mark.parametrize("how", ["unified", "split"])
+async def test_code_is_in_its_languages_colours_on_both_sides_of_the_change(how):
+    async with showing(ReviewScreen([CODED], how), (120, 50)) as seen:
+        assert looks(seen, "import re")["import"].color == colour(seen, "code-keyword")
+        for line, name in (("greet(name)", "diff-out"), ("greet(who)", "diff-in")):
+            found = looks(seen, line)
+            assert found["def"].color == colour(seen, "code-keyword")
+            if how == "unified":
+                assert found["def"].bgcolor == colour(seen, name)
+
+
+async def test_a_string_that_began_above_the_hunk_is_one_within_it():
+    async with showing(ReviewScreen([CODED], "unified"), (80, 50)) as seen:
+        assert looks(seen, "hello.")["hello."].color == colour(seen, "code-string")
+        assert looks(seen, "good bye.")["good bye."].color == colour(seen, "code-string")
+
+
+async def test_words_that_changed_are_set_off_within_their_line():
+    async with showing(ReviewScreen([CODED], "unified"), (80, 50)) as seen:
+        gone, come = looks(seen, "greet(name)"), looks(seen, "greet(who)")
+        assert gone["name"].underline and gone["name"].bgcolor == colour(seen, "diff-out-mark")
+        assert come["who"].underline and come["who"].bgcolor == colour(seen, "diff-in-mark")
+        assert not gone["greet"].underline and not come["greet"].underline
+
+
+@pytest.mark.parametrize("theme", ["paceline-ansi", "paceline-plain"])
+async def test_without_backgrounds_marks_tell_what_goes_and_what_comes(theme):
+    async with showing(ReviewScreen([CODED], "unified"), (80, 50), theme) as seen:
+        assert any("4    - def greet(name)" in line for line in seen.lines)
+        assert any("4 + def greet(who)" in line for line in seen.lines)
+        assert looks(seen, "greet(name)")["name"].underline
+
+
+async def test_colours_come_by_themselves_and_end():
+    before = "".join(f"value_{number} = '{number}'\n" for number in range(3000))
+    big = Change("big.py", before, before.replace("value_2900 ", "other "), "whole", True)
+    async with showing(ReviewScreen([big]), (80, 24)) as seen:
+        view = seen.app.screen.query_one(DiffView)
+        for _ in range(500):
+            if not view._colouring:
+                break
+            await seen.pilot.pause(0.01)
+        assert looks(seen, "other =")["'2900'"].color == colour(seen, "code-string")
+        assert not view._colouring
 
 
 async def test_a_change_of_five_thousand_lines_scrolls_without_lag():
@@ -186,6 +253,17 @@ async def test_lines_that_go_on_say_so_and_are_moved_to_their_end(split):
         assert "end" in seen.text and "finish" in seen.text
         await seen.press(*["left"] * 16)
         assert "begin" in seen.text
+
+
+async def test_of_a_line_of_a_million_characters_begin_and_end_are_to_be_seen():
+    before = "日" * 1_000_000 + " end\n"
+    wide = Change("wide.py", before, before.replace("end", "finish"), "whole", True)
+    async with showing(ReviewScreen([wide], "unified"), (80, 12)) as seen:
+        assert [line.count("…") for line in seen.lines if "日" in line] == [1, 1]
+        view = seen.app.screen.query_one(DiffView)
+        view.scroll_to(x=1_999_990, animate=False, force=True)
+        await seen.pilot.pause()
+        assert "日 end" in seen.text and "日 finish" in seen.text
 
 
 @pytest.mark.parametrize("size", [(40, 12), (80, 24)])

@@ -165,13 +165,41 @@ async def test_a_file_that_is_there_is_replaced_only_after_a_yes(store, tmp_path
         assert (tmp_path / "a.md").read_text("utf-8") != "mine"
 
 
-@pytest.mark.parametrize(("name", "said"), [("a.txt", "ends in none of"), ("no/where.md", "cannot write")])
+@pytest.mark.parametrize(("name", "said"), [("a.txt", "ends in none of"), ("mine.md/it.md", "cannot write")])
 async def test_what_cannot_be_written_is_said_and_may_be_tried_again(store, tmp_path, name, said):
+    (tmp_path / "mine.md").write_text("mine")
     async with showing(SessionsScreen(store, folder=tmp_path)) as seen:
         await seen.press("f4", "ctrl+u", *name, "enter")
         assert said in seen.text
         await seen.press("ctrl+u", *"ok.md", "enter")
         assert (tmp_path / "ok.md").exists()
+
+
+async def test_a_file_that_is_there_is_replaced_in_one_step(store, tmp_path, monkeypatch):
+    old = tmp_path / "a.md"
+    old.write_text("mine")
+    seen_by_others = old.open("rb")
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    async with showing(SessionsScreen(store, folder=tmp_path)) as seen:
+        with monkeypatch.context() as disk:
+            disk.setattr("os.fsync", full)
+            await seen.press("f4", "ctrl+u", *"a.md", "enter", "y")
+        assert "cannot write" in seen.text
+        assert old.read_text() == "mine"
+        assert [each.name for each in tmp_path.iterdir()] == ["a.md"]
+        await seen.press("enter", "y")
+    assert old.read_text("utf-8") != "mine"
+    with seen_by_others:
+        assert seen_by_others.read() == b"mine"
+
+
+async def test_a_new_folder_is_made_for_an_export(store, tmp_path):
+    async with showing(SessionsScreen(store, folder=tmp_path)) as seen:
+        await seen.press("f4", "ctrl+u", *"new/out.md", "enter")
+    assert (tmp_path / "new" / "out.md").exists()
 
 
 async def test_a_session_that_another_app_has_deleted_meanwhile_is_no_crash(store):

@@ -83,7 +83,7 @@ def test_a_paste_of_5000_lines_becomes_an_attachment_and_sends_nothing(app, answ
     screen = app(server)
     screen.shows("Ask something")
     screen.paste("".join(f"pasted {number}\n" for number in range(5000)), bracketed=bracketed)
-    screen.shows("pasted text")
+    screen.shows("[pasted text, 5,000 lines]")
     assert server.asked == []
     screen.write(" why?")
     screen.shows("why?")
@@ -93,6 +93,20 @@ def test_a_paste_of_5000_lines_becomes_an_attachment_and_sends_nothing(app, answ
     content = server.asked[0][-1]["content"]
     assert "pasted 0\n" in content
     assert "pasted 4999" in content
+
+
+def test_keys_that_come_all_at_once_are_typed_where_they_are_a_line_and_a_paste_where_they_are_more(app, answers):
+    server = answers()
+    screen = app(server)
+    screen.shows("Ask something")
+    screen.press("What is 你好?", "Enter")
+    screen.shows("line 3")
+    assert server.asked[0][-1]["content"] == "What is 你好?"
+    screen.press("-l", "".join(f"pasted {number}\n" for number in range(500)))
+    screen.shows("[pasted text, 500 lines]")
+    screen.press("-l", "two\nlines\n")
+    screen.shows("[pasted text, 500 lines]two\n lines")
+    assert len(server.asked) == 1
 
 
 def test_what_was_written_until_it_was_killed_is_there_again(app, answers):
@@ -112,6 +126,23 @@ def test_what_was_written_until_it_was_killed_is_there_again(app, answers):
     again.write("/continue")
     again.press("Enter")
     again.shows("line 2", without="stopped")
+
+
+def test_what_was_not_sent_when_it_was_killed_is_there_again(app, answers):
+    screen = app(answers(lines=2))
+    screen.shows("Ask something")
+    screen.write("!echo made of words")
+    screen.press("Enter")
+    screen.shows("Run")
+    time.sleep(1)
+    screen.press("y")
+    screen.shows("exited 0")
+    screen.write("What does it say")
+    time.sleep(2)
+    os.kill(screen.pid, signal.SIGKILL)
+    screen.shows("ENDED 137")
+    again = app(answers(lines=2))
+    again.shows("What does it say", "$ echo made of words")
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from paceline.tui.themes import THEMES, choose, defaults
 
 BY_NAME = {theme.name: theme for theme in THEMES}
 CODE = [name for name in defaults() if name.startswith(("code-", "draft-"))]
+CHANGED = ("diff-out", "diff-out-mark", "diff-in", "diff-in-mark")  # what stands behind changed code
 
 
 @pytest.mark.parametrize(
@@ -42,6 +43,32 @@ def test_text_can_be_read(name):
         assert contrast(Color.parse(colour), ground) >= least, colour
     for variable in CODE:
         assert contrast(Color.parse(theme.variables[variable]), code) >= least, variable
+
+
+@pytest.mark.parametrize("name", ["paceline-dark", "paceline-light", "paceline-contrast"])
+def test_changed_code_can_be_read_in_all_of_its_colours(name):
+    theme = BY_NAME[name]
+    grounds = [Color.parse(theme.variables[each]) for each in CHANGED]
+    code = [theme.variables[each] for each in CODE if each.startswith("code-")]
+    least = 7 if name == "paceline-contrast" else 4.5
+    for colour in (*code, theme.foreground, theme.error, theme.success):
+        for ground in grounds:
+            assert contrast(Color.parse(colour), ground) >= least, (colour, ground.hex)
+    assert len(set(grounds)) == 4
+
+
+@pytest.mark.parametrize("theme", BUILTIN_THEMES.values(), ids=lambda theme: theme.name)
+def test_code_has_colours_for_dark_and_light_in_themes_of_others(theme):
+    found = defaults(theme)
+    assert set(found) == set(defaults())
+    if theme.ansi:
+        assert all(value.startswith("ansi_") for value in found.values())
+        return
+    surface = Color.parse(theme.to_color_system().generate()["surface"])
+    for each in (name for name in found if name.startswith("code-")):
+        colour = Color.parse(found[each])
+        assert all(contrast(colour, Color.parse(found[ground])) >= 4.5 for ground in CHANGED)
+        assert contrast(colour, surface) >= 3.5, each  # some of these grounds are neither dark nor light
 
 
 def contrast(one, other):

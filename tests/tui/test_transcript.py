@@ -284,32 +284,28 @@ async def test_attachments_are_a_line_each_and_can_be_unfolded():
         assert "▌   two" in seen(transcript)
 
 
-async def test_drafts_show_the_text_as_it_is_underlined_by_drafter():
-    turn = answer("plain **drafted** rest", runs=(Run("", 6), Run("ngram", 11), Run("draft", 5)))
+async def test_a_click_on_what_is_left_out_shows_how_it_was_summed_up():
+    async with talking(question("And now?", skipped=1, summary="They talked about sums.")) as (transcript, pilot):
+        assert "They talked" not in "".join(seen(transcript))
+        await pilot.click(Transcript, offset=(4, 1))
+        assert "▌   They talked about sums." in seen(transcript)
+
+
+async def test_drafts_keep_the_layout_and_are_underlined_by_drafter():
+    turn = answer("# plain **drafted** rest", runs=(Run("", 8), Run("ngram", 11), Run("draft", 5)))
     async with talking(turn, drafts=True) as (transcript, pilot):
-        assert "  plain **drafted** rest" in seen(transcript)
+        assert "  plain drafted rest" in seen(transcript)
         looks = {
             segment.text: segment.style
             for strip in transcript.app.screen._compositor.render_strips()
             for segment in strip
         }
-        assert looks["**drafted**"].underline and not looks["**drafted**"].bold
+        assert looks["drafted"].underline and not looks["drafted"].bold
         assert looks[" rest"].underline and looks[" rest"].bold
-        assert not looks["plain "].underline
+        assert not looks["plain "].underline and not looks["plain "].bold
         transcript.drafts = False
         await pilot.pause()
         assert "  plain drafted rest" in seen(transcript)
-
-
-async def test_turns_are_taken_away_and_others_come_in_their_place():
-    async with talking(question("a"), answer("old"), question("b", 3)) as (transcript, pilot):
-        transcript.select(3)
-        transcript.remove_from(2)
-        transcript.add(answer("new", 4))
-        await pilot.pause()
-        drawn = "".join(seen(transcript))
-        assert "new" in drawn and "old" not in drawn
-        assert transcript.selected == (None, None)
 
 
 async def test_what_greets_is_gone_with_the_first_turn():

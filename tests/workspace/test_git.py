@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 
+from paceline.errors import InputError
 from paceline.workspace import git, ignoring
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="there is no Git")
@@ -23,14 +24,22 @@ def repository(tmp_path, monkeypatch):
     (root / "sub" / "naïve file.py").write_text("x = 1\n")
     run(root, "init", "-q")
     run(root, "add", ".")
-    run(root, "-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-qm", "first")
+    run(root, *WHO, "commit", "-qm", "first")
     ignoring.repository.cache_clear()
     git.repository_name.cache_clear()
     return root
 
 
+WHO = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+
+
 def run(root, *words):
     subprocess.run(["git", *words], cwd=root, check=True, capture_output=True)
+
+
+def commit(root):
+    run(root, "add", ".")
+    run(root, *WHO, "commit", "-qm", "next")
 
 
 def test_staged_and_unstaged_changes_are_told_by_file(repository):
@@ -86,6 +95,7 @@ def test_filters_are_found_wherever_they_stand(repository, tmp_path, config):
     with (repository / ".git" / "config").open("a") as file:
         file.write(config.replace("RAN", str(tmp_path / "ran")))
     git.changes(str(repository))
+    git.untracked(str(repository))
     assert not (tmp_path / "ran").exists()
     subprocess.run(["git", "diff"], cwd=repository, capture_output=True, check=False)
     assert (tmp_path / "ran").exists()
@@ -110,7 +120,7 @@ def test_asking_writes_nothing(repository):
     index = repository / ".git" / "index"
     before = index.stat().st_mtime_ns, sorted((repository / ".git").iterdir())
     os.utime(repository / "a.py", (1000, 1000))  # which makes `git diff` want to refresh the index
-    assert git.changes(str(repository)) == ()
+    assert git.changes(str(repository)) == git.untracked(str(repository)) == ()
     assert (index.stat().st_mtime_ns, sorted((repository / ".git").iterdir())) == before
 
 
@@ -120,6 +130,116 @@ def test_a_repository_without_a_commit_a_plain_folder_and_no_folder_have_no_chan
     run(tmp_path / "fresh", "init", "-q")
     for name in ("empty", "fresh", "missing"):
         assert git.changes(str(tmp_path / name)) == ()
+
+
+def test_before_the_first_commit_all_that_is_staged_is_new(repository, tmp_path):
+    root = tmp_path / "fresh"
+    (root / "sub").mkdir(parents=True)
+    run(root, "init", "-q")
+    (root / "sub" / "a.py").write_text("one = 1\n")
+    run(root, "add", ".")
+    (root / "sub" / "a.py").write_text("one = 2\n")
+    (root / "other.py").write_text("")
+    assert git.changes(str(root)) == (("sub/a.py", "@@ -0,0 +1 @@\n+one = 2\n"),)
+    assert git.changes(str(root / "sub")) == (("a.py", "@@ -0,0 +1 @@\n+one = 2\n"),)
+    assert git.untracked(str(root)) == ("other.py",)
+
+
+def test_a_commit_that_is_damaged_is_not_taken_for_none(repository):
+    run(repository, "add", ".")
+    for each in (repository / ".git" / "objects").glob("??/*"):
+        each.unlink()
+    assert git.changes(str(repository)) == ()
+    with pytest.raises(InputError, match="cannot say"):
+        git.differences(str(repository))
+
+
+def test_what_is_gone_renamed_new_and_of_another_mode_is_told(repository):
+    (repository / 'odd "name"\t.py').write_text("x = 1\n" * 9)
+    (repository / "run.sh").write_text("echo\n")
+    (repository / "picture.bin").write_bytes(b"\0\1")
+    commit(repository)
+    (repository / "a.py").unlink()
+    (repository / 'odd "name"\t.py').rename(repository / 'é "new".py')
+    (repository / "run.sh").chmod(0o755)
+    (repository / "picture.bin").write_bytes(b"\0\2")
+    (repository / "empty.py").write_text("")
+    run(repository, "add", "-A")
+    found = {each.name: each for each in git.differences(str(repository)).files}
+    assert sorted(found) == ["a.py", "empty.py", "picture.bin", "run.sh", 'é "new".py']
+    assert found["a.py"].deleted and found["a.py"].hunks.startswith("@@ -1,3 +0,0 @@\n-one = 1\n")
+    assert found["a.py"].head == "diff --git a/a.py b/a.py\ndeleted file mode 100644\n--- a/a.py\n+++ /dev/null\n"
+    assert found['é "new".py'].old == 'odd "name"\t.py'
+    assert "rename from" in found['é "new".py'].head
+    assert found["run.sh"].head.endswith("old mode 100644\nnew mode 100755\n")
+    assert found["picture.bin"].head.endswith("Binary files a/picture.bin and b/picture.bin differ\n")
+    assert found["empty.py"].head.endswith("new file mode 100644\n")
+    assert git.changes(str(repository)) == ()  # no lines that are there have changed
+
+
+def test_only_what_is_asked_about_is_looked_at_in_another_repository(repository, tmp_path):
+    program = tmp_path / "program"
+    program.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\ncat\n")
+    program.chmod(0o755)
+    inner = repository / "inner"
+    inner.mkdir()
+    run(inner, "init", "-q")
+    (inner / "x.py").write_text("x = 1\n")
+    (inner / ".gitattributes").write_text("* filter=odd\n")
+    commit(inner)
+    commit(repository)
+    run(inner, "config", "filter.odd.clean", str(program))
+    run(inner, "config", "core.fsmonitor", str(program))
+    (inner / "x.py").write_text("x = 2\n")
+    (tmp_path / "ran").unlink(missing_ok=True)
+    assert git.differences(str(repository)).files == ()
+    commit(inner)
+    (tmp_path / "ran").unlink(missing_ok=True)
+    (found,) = git.differences(str(repository)).files
+    assert found.submodule and found.name == "inner"
+    assert "-Subproject commit " in found.hunks
+    assert git.changes(str(repository)) == git.untracked(str(repository)) == ()
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_conflict_is_told_as_it_stands_in_the_file(repository):
+    run(repository, "branch", "other")
+    (repository / "a.py").write_text("one = 11\n")
+    commit(repository)
+    run(repository, "checkout", "-q", "other")
+    (repository / "a.py").write_text("one = 12\n")
+    commit(repository)
+    subprocess.run(["git", *WHO, "merge", "-"], cwd=repository, capture_output=True, check=False)
+    (found,) = [each for each in git.differences(str(repository)).files if each.hunks]
+    assert "+<<<<<<< HEAD\n" in found.hunks
+    assert "Unmerged" not in found.hunks
+
+
+def test_what_git_does_not_follow_is_listed_and_what_it_ignores_is_not(repository):
+    (repository / ".gitignore").write_text("*.log\n")
+    (repository / "x.log").write_text("")
+    (repository / "sub" / "naïve new.py").write_text("")
+    assert git.untracked(str(repository)) == (".gitignore", "sub/naïve new.py")
+    assert git.untracked(str(repository / "sub")) == ("naïve new.py",)
+    assert git.untracked(str(repository.parent)) == ()
+
+
+def test_of_many_files_that_git_does_not_follow_the_first_are_listed(repository, monkeypatch):
+    for at in range(100):
+        (repository / f"m{at:02}.py").write_text("")
+    monkeypatch.setattr(git, "LARGEST", 100)
+    assert git.untracked(str(repository)) == tuple(f"m{at:02}.py" for at in range(14))  # seven bytes each
+
+
+def test_why_git_is_not_asked_is_said(repository, tmp_path, monkeypatch):
+    (tmp_path / "plain").mkdir()
+    with pytest.raises(InputError, match="no Git repository"):
+        git.differences(str(tmp_path / "plain"))
+    run(tmp_path / "plain", "init", "-q")
+    assert git.differences(str(tmp_path / "plain")).files == ()  # it is one by now
+    run(repository, "config", "filter.odd.clean", "cat")
+    with pytest.raises(InputError, match="start programs"):
+        git.differences(str(repository))
 
 
 def test_a_git_that_hangs_is_given_up(repository, tmp_path, monkeypatch):

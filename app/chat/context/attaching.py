@@ -14,12 +14,16 @@ from paceline.errors import InputError
 from paceline.prompts.context import Attachment, with_files
 from paceline.text import replace_surrogates, strip_controls
 from paceline.workspace import git
+from paceline.workspace.diffs import redacted
 from paceline.workspace.ignoring import Rules
 from paceline.workspace.kinds import is_secret_file
 from paceline.workspace.redaction import redact
 
 FOLDER = 64 * 1024  # characters of a folder's files that are shown
 LISTED = 400  # entries of a folder that are listed
+NEW = 1000  # files that Git does not follow, which are counted
+NAMED = 5  # mentions that are proposed
+_LINES = "mention lines instead, as in @app.py:10-40"
 HIDDEN = "secrets in it are replaced by asterisks"
 
 
@@ -57,12 +61,15 @@ class Attaching:
     def mention(
         self, mention: Mention, finder: Finder, output: Attached | None = None, *, override: bool = False
     ) -> Attached:
-        """What is mentioned. Raises InputError, KeptBackError among them."""
-        found = finder.resolve(mention.name)
-        if found is None:
+        """What is mentioned. Raises InputError, also where several files define it, KeptBackError among them."""
+        meant = finder.meanings(mention.name)
+        if not meant:
             raise InputError(f"there is nothing called {mention.name} here", "type @ and a part of the name to search")
-        if found.kind == "file":
-            found = replace(found, first=mention.first, last=mention.last)
+        if len(meant) > 1:
+            more = f", or one of {len(meant) - NAMED:,} more" if len(meant) > NAMED else ""
+            which = ", ".join(each.mention for each in meant[:NAMED])
+            raise InputError(f"{len(meant):,} files define {mention.name}", f"say which: {which}{more}")
+        found = replace(meant[0], first=mention.first, last=mention.last) if mention.first else meant[0]
         return self.of(found, output, override=override)
 
     def file(self, path: str, first: int = 0, last: int = 0, *, override: bool = False) -> Attached:
@@ -104,27 +111,55 @@ class Attaching:
         return True
 
     def diff(self) -> Attached:
-        """What has changed since the last commit, staged or not. Raises InputError where nothing has."""
-        found = git.changes(str(self._root))
-        if not found:
-            raise InputError("nothing has changed since the last commit, or Git cannot tell", "see `git status`")
-        shown = [(name, hunks) for name, hunks in found if not self._rules.excluded(name)]
-        parts = [f"--- a/{name}\n+++ b/{name}\n{hunks}" for name, hunks in shown]
-        notes = [f"{len(found) - len(shown)} files are kept back"] if len(shown) < len(found) else []
-        if sum(len(hunks.encode()) + 4 * len(name) for name, hunks in found) > git.LARGEST * 0.95:
-            notes.append(f"only the first {git.LARGEST >> 10} KiB are shown")
-        text, hidden = _shown("".join(part if part.endswith("\n") else part + "\n" for part in parts))
-        return Attached("diff", "git diff", text, "", "; ".join([*notes, *([hidden] if hidden else [])]))
+        """What has changed since the last commit, staged or not. Raises InputError where nothing has that is shown."""
+        found = git.differences(str(self._root))
+        new = self._unfollowed()
+        if not found.files:
+            hint = f"{new}: `git add` them, or mention them by name" if new else "see `git status`"
+            raise InputError("nothing has changed since the last commit", hint)
+        kept = {each for each in found.files if self._rules.ignored(each.name) or self._rules.ignored(each.old)}
+        shown = [each for each in found.files if each not in kept]
+        names = dict.fromkeys(each.name for each in found.files if each in kept)
+        out = f"kept back by rules: {_some(names)}" if names else ""
+        if not shown:
+            raise InputError("nothing has changed since the last commit that a model may be shown", out)
+        text = "".join(each.head + each.hunks for each in shown)
+        clean = redacted(text)
+        cut = f"only the first {git.LARGEST >> 10} KiB are looked at" if found.cut else ""
+        notes = [out, cut, f"{new}, which are not shown" if new else "", HIDDEN if clean != text else ""]
+        return Attached("diff", "git diff", clean, "", "; ".join(note for note in notes if note))
+
+    def _unfollowed(self) -> str:
+        """How many files a diff cannot have, since Git knows nothing of them; "": none."""
+        names = git.untracked(str(self._root))
+        count = sum(not self._rules.ignored(name) for name in names[:NEW])
+        more = "more than " if len(names) > NEW else ""
+        if not count:
+            return ""
+        return f"{more}{count:,} new file{'s are' if count > 1 else ' is'} not followed by Git"
 
     def _symbol(self, found: Found, *, override: bool) -> Attached:
+        """All definitions of the name in its file, or those that have the lines that are asked for."""
         where, name = self._allowed(found.path, override=override)
         text, cut = _shown(read_text(where, name))
-        same = [each for each in symbols(language_of(name), text) if each.name == found.name]
+        language = language_of(name)
+        same = [each for each in symbols(language, text) if each.name == found.name]
         if not same:
-            raise InputError(f"{found.name} is not defined in {name} any more", "type @ and a part of the name")
-        symbol = min(same, key=lambda each: abs(each.first - found.first))
-        part, lines = _lines(text, symbol.first, symbol.last, name)
-        return Attached("symbol", f"{found.name}, {name}:{lines}", part, str(where), cut)
+            if any(each.name == found.name for each in symbols(language, text, ends=False)):
+                raise InputError(f"{name} is no {language} as it is: where {found.name} ends is not known", _LINES)
+            raise InputError(f"{found.name} is not defined in {name}", "type @ and a part of the name")
+        if found.last:
+            same = [each for each in same if each.first <= found.last and found.first <= each.last]
+        if not same:
+            raise InputError(f"{found.name} is not defined in line {found.first:,} of {name}", "leave the line out")
+        spans: list[tuple[int, int]] = []
+        for each in sorted(same, key=lambda each: each.first):
+            if spans and each.first <= spans[-1][1] + 1:
+                spans[-1] = spans[-1][0], max(spans[-1][1], each.last)
+            else:
+                spans.append((each.first, each.last))
+        parts, lines = zip(*(_lines(text, first, last, name) for first, last in spans), strict=True)
+        return Attached("symbol", f"{found.name}, {name}:{', '.join(lines)}", "\n".join(parts), str(where), cut)
 
     def _allowed(self, path: str, *, override: bool) -> tuple[Path, str]:
         """Where a file or folder is, links followed, and its name. Raises KeptBackError, or InputError: not there."""
@@ -197,7 +232,11 @@ def _files(folder: Path, names: Iterable[str]) -> tuple[list[str], list[str]]:
 
 def _left_out(names: Sequence[str]) -> str:
     """In words."""
-    if not names:
-        return ""
-    more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
-    return f"listed only, without their text: {', '.join(names[:3])}{more}"
+    return f"listed only, without their text: {_some(names)}" if names else ""
+
+
+def _some(names: Iterable[str]) -> str:
+    """The first of them, and how many there are besides."""
+    known = [*names]
+    more = f" and {len(known) - 3:,} more" if len(known) > 3 else ""
+    return ", ".join(known[:3]) + more

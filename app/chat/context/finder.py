@@ -1,15 +1,18 @@
 """What `@` may mean in a workspace: files, folders, symbols, the changes since the last commit, the last output."""
 
 import heapq
+import itertools
+import re
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Container, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from paceline.chat.context import ranking
-from paceline.chat.context.mentions import written
+from paceline.chat.context.mentions import of_symbol, symbol_readings, written
 from paceline.chat.context.symbols import Symbol, language_of, symbols
 from paceline.chat.context.walking import Entry, listed
 from paceline.workspace import files
@@ -23,6 +26,7 @@ NO_TEXT = (  # endings of files that cannot be shown to a model of texts
     *(".png", ".jpg", ".jpeg", ".gif", ".webp", ".ico", ".bmp", ".tiff", ".mp3", ".mp4", ".mov", ".wav", ".ogg"),
     *(".zip", ".gz", ".xz", ".bz2", ".zst", ".7z", ".tar", ".pdf", ".ttf", ".otf", ".woff", ".woff2", ".db", ".sqlite"),
 )
+_IDENTIFIER = re.compile(r"[^\W\d][\w.$]*")
 REMEMBERED = 20  # things that were chosen, and come first
 
 
@@ -44,6 +48,10 @@ DIFF = Found("diff", "diff", "@diff", detail="what has changed since the last co
 OUTPUT = Found("output", "output", "@output", detail="what the last command printed")
 
 
+_Key: TypeAlias = tuple[str, str, str]  # kind, path and name: of any two things, one is different
+_Symbols: TypeAlias = dict[str, tuple[int, int, tuple[Symbol, ...]]]  # by file: when it was changed, its size, symbols
+
+
 @dataclass(frozen=True)
 class _Lot:
     """Things that are searched together, and their names."""
@@ -62,7 +70,8 @@ class _Index:
     places: _Lot  # files and folders
     symbols: _Lot
     first: tuple[Found, ...] = ()  # what is offered before anything is typed
-    by_name: dict[str, Found] = field(default_factory=dict)
+    known: dict[_Key, Found] = field(default_factory=dict)  # files, folders and symbols
+    defined: dict[str, tuple[Found, ...]] = field(default_factory=dict)  # symbols by name: one for each file
 
 
 class Finder:
@@ -73,9 +82,9 @@ class Finder:
         self._root = root
         self._ignore = tuple(ignore)
         self._index = _index([], {})
-        self._known: dict[str, tuple[int, int, tuple[Symbol, ...]]] = {}
+        self._known: _Symbols = {}
         self._refreshing = threading.Lock()
-        self._recent: tuple[str, ...] = ()  # mentions, the last chosen first
+        self._recent: tuple[_Key, ...] = ()  # the last chosen first
         self.note = ""  # what was left out, in words; "": nothing
 
     def refresh(self, seconds: float = 5.0) -> bool:
@@ -102,35 +111,68 @@ class Finder:
         index, recent = self._index, self._recent
         typed = query.strip().replace("\\", "/").removeprefix("./")
         if not typed:
-            chosen = [found for name in recent if (found := index.by_name.get(name)) is not None]
+            chosen = [found for key in recent if (found := index.known.get(key)) is not None]
             return tuple(dict.fromkeys([*chosen, DIFF, OUTPUT, *index.first]))[:limit]
         lots = [_SPECIAL, index.places, index.symbols] if len(typed) > 1 else [_SPECIAL, index.places]
         best = heapq.merge(*(lot.best(typed, limit) for lot in lots))
         ranked = [found for _, found in best][:limit]
-        lifted = _lifted(typed, [index.by_name[name] for name in recent if name in index.by_name])
-        together = tuple(dict.fromkeys([*lifted, *ranked]))[:limit]
-        return tuple(replace(each, positions=_positions(each, typed)) for each in together)
+        lifted = _lifted(typed, [index.known[key] for key in recent if key in index.known])
+        together = [replace(each, positions=_positions(each, typed)) for each in dict.fromkeys([*lifted, *ranked])]
+        return tuple([*_defined_in(index.symbols.found, typed, limit), *together][:limit])
 
     def resolve(self, name: str) -> Found | None:
-        """What a mention means by this name; None: nothing. Files need not have been found yet.
+        """The first of what a mention may mean by this name; None: nothing. Files need not have been found yet."""
+        return next(iter(self.meanings(name)), None)
 
-        A name that several symbols have means the first of them, in the order of paths.
+    def meanings(self, name: str) -> tuple[Found, ...]:
+        """What a mention may mean by this name, in the order of paths. Several: so many files define this symbol.
+
+        A symbol with its file, as in app/cli.py:main, is one of that file; the end of a path will do.
         """
         if name in ("diff", "output"):
-            return DIFF if name == "diff" else OUTPUT
+            return (DIFF if name == "diff" else OUTPUT,)
         plain = name.replace("\\", "/").removeprefix("./")
         index = self._index
-        for spelled in (plain, plain + "/"):
-            found = index.by_name.get(written(spelled))
-            if found is not None and found.kind != "symbol":
-                return found
+        for key in (("file", plain, plain), ("folder", plain, plain), ("folder", f"{plain}/", f"{plain}/")):
+            if (place := index.known.get(key)) is not None:
+                return (place,)
+        if plain in index.defined:
+            return index.defined[plain]
         there = self._there(name)
-        return there or index.by_name.get(written(plain))
+        return self._in_file(plain) if there is None else (there,)
+
+    def defining(self, names: Collection[str], *, methods: bool = False) -> tuple[str, ...]:
+        """The files that define all of these names, in order. methods: as methods of one class, whatever its name."""
+        index, wanted = self._index, set(names)
+        if not methods:
+            files = [{each.path for each in index.defined.get(name, ())} for name in wanted]
+            return tuple(sorted(set.intersection(*files))) if files else ()
+        has: dict[tuple[str, str], set[str]] = {}
+        for full, found in index.defined.items():
+            above, dot, name = full.rpartition(".")
+            if dot and name in wanted:
+                for each in found:
+                    has.setdefault((each.path, above), set()).add(name)
+        return tuple(sorted({path for (path, _), there in has.items() if there == wanted}))
 
     def attached(self, found: Found) -> None:
         """It was chosen: what was chosen last comes first from now on."""
-        others = [each for each in self._recent if each != found.mention]
-        self._recent = (found.mention, *others)[:REMEMBERED]
+        others = [each for each in self._recent if each != _key(found)]
+        self._recent = (_key(found), *others)[:REMEMBERED]
+
+    def _in_file(self, name: str) -> tuple[Found, ...]:
+        """A symbol with its file. In a file that is there, any may be: whoever reads it will see."""
+        index = self._index
+        for path, symbol in symbol_readings(name):
+            if (exact := index.known.get(("symbol", path, symbol))) is not None:
+                return (exact,)
+            file = index.known.get(("file", path, path)) or self._there(path)
+            if file is not None and file.kind == "file" and language_of(path) and _IDENTIFIER.fullmatch(symbol):
+                return (Found("symbol", symbol, written(of_symbol(path, symbol)), path),)
+            found = [each for each in index.defined.get(symbol, ()) if each.path.endswith(f"/{path}")]
+            if found:
+                return tuple(found)
+        return ()
 
     def _there(self, name: str) -> Found | None:
         """A file or folder that is not among those offered: new, ignored, or outside of the workspace."""
@@ -145,11 +187,9 @@ class Finder:
             return _folder(name.rstrip("/") + "/") if name.strip("./") else None
         return _file(name) if regular else None
 
-    def _read(
-        self, entries: Iterable[Entry], deadline: float
-    ) -> tuple[dict[str, tuple[int, int, tuple[Symbol, ...]]], bool]:
+    def _read(self, entries: Iterable[Entry], deadline: float) -> tuple[_Symbols, bool]:
         """Symbols by file, what was known before and has not changed among them; and whether time was enough."""
-        known: dict[str, tuple[int, int, tuple[Symbol, ...]]] = {}
+        known: _Symbols = {}
         complete, count, late = True, 0, False
         for entry in entries:
             if count >= MOST_SYMBOLS:
@@ -173,24 +213,63 @@ class Finder:
         return known, complete
 
 
-def _index(entries: Sequence[Entry], known: dict[str, tuple[int, int, tuple[Symbol, ...]]]) -> _Index:
+def _index(entries: Sequence[Entry], known: _Symbols) -> _Index:
     places = tuple(_folder(each.path) if each.path.endswith("/") else _file(each.path) for each in entries)
-    named = [
-        Found("symbol", each.name, written(each.name), path, each.first, detail=f"{path}:{each.first}")
-        for path, (_, _, found) in known.items()
-        for each in found
-    ][:MOST_SYMBOLS]
+    named = _symbols(known, {"diff", "output", *(each.path.rstrip("/") for each in entries)})
     latest = heapq.nlargest(
         200, (each for each in entries if each.modified), key=lambda each: (each.modified, each.path)
     )
-    by_name = {found.mention: found for found in reversed(named)}  # the first of one name stays
-    by_name.update((found.mention, found) for found in places)
+    defined: dict[str, list[Found]] = {}
+    for each in named:
+        defined.setdefault(each.name, []).append(each)
     return _Index(
         _Lot(places, ranking.Names(tuple(each.name for each in places), "/", 1)),
-        _Lot(tuple(named), ranking.Names(tuple(each.name for each in named), ".", 2)),
+        _Lot(named, ranking.Names(tuple(each.name for each in named), ".", 2)),
         tuple(_file(each.path) for each in latest),
-        by_name,
+        {_key(each): each for each in (*places, *named)},
+        {name: tuple(found) for name, found in defined.items()},
     )
+
+
+def _symbols(known: _Symbols, taken: Container[str]) -> tuple[Found, ...]:
+    """The symbols of all files, each once for a file: definitions of one name in one file belong together.
+
+    taken: names that mean something else where they are mentioned.
+    """
+    lines: dict[tuple[str, str], list[int]] = {}
+    for path, (_, _, found) in known.items():
+        for each in found:
+            lines.setdefault((path, each.name), []).append(each.first)
+    holders = Counter(name for _, name in lines)
+    return tuple(
+        Found(
+            "symbol",
+            name,
+            written(of_symbol(path, name) if holders[name] > 1 or name in taken else name),
+            path,
+            places[0],
+            detail=f"{path}:{', '.join(map(str, places[:3]))}{', …' if places[3:] else ''}",
+        )
+        for (path, name), places in itertools.islice(lines.items(), MOST_SYMBOLS)
+    )
+
+
+def _defined_in(found: Iterable[Found], typed: str, limit: int) -> list[Found]:
+    """Of symbols, those that are meant by what is typed of a path, a colon, and what is typed of a name."""
+    path, colon, name = typed.rpartition(":")
+    if not colon or not path or re.fullmatch(r"[\d-]+", name):  # lines
+        return []
+    low = path.lower()
+    inside = [each for each in found if low in each.path.lower()]
+    mine = [each for each in inside if f"/{each.path}".endswith(f"/{path}")] or inside
+    if name:
+        best = ranking.Names([each.name for each in mine], ".").best(name, limit)
+        mine = [replace(mine[at], positions=ranking.positions(mine[at].name, name, ".")) for _, at in best]
+    return [replace(each, mention=written(of_symbol(each.path, each.name))) for each in mine[:limit]]
+
+
+def _key(found: Found) -> _Key:
+    return found.kind, found.path, found.name
 
 
 def _file(path: str) -> Found:

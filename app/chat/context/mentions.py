@@ -1,13 +1,17 @@
-"""Mentions in a prompt: @path, @"path with blanks", @path:10-40, @symbol, @diff, @output. Pure."""
+"""Mentions in a prompt. Pure.
+
+@path, @"path with blanks", @path:10-40, @symbol, @path:symbol, @diff, @output. What is quoted may have any characters
+but line ends; a quotation mark is doubled there.
+"""
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 _MENTION = re.compile(
     r"""(?<![\w@`])@(?:
-        "(?P<quoted>[^"\n]{1,1024})"(?::(?P<first>\d{1,7})(?:-(?P<last>\d{1,7}))?)?
+        "(?P<quoted>(?:[^"\n]|""){1,1024})"(?::(?P<first>\d{1,7})(?:-(?P<last>\d{1,7}))?)?
       | (?P<plain>[^\s"'`@<>|]{1,1024})
     )""",
     re.VERBOSE,
@@ -15,9 +19,10 @@ _MENTION = re.compile(
 _RANGE = re.compile(r":(\d{1,7})(?:-(\d{1,7}))?$")
 _FENCE = re.compile(r"^[ \t]{0,3}(`{3,}|~{3,})", re.MULTILINE)
 _TICKS = re.compile(r"(?<!`)(`+)(?!`)([^\n]*?[^`\n])\1(?!`)")
-_TYPING = re.compile(r"""(?<![\w@`])@(?:"(?P<quoted>[^"\n]*)|(?P<plain>[^\s"'`@<>|]*))\Z""")
+_TYPING = re.compile(r"""(?<![\w@`])@(?:"(?P<quoted>(?:[^"\n]|"")*)|(?P<plain>[^\s"'`@<>|]*))\Z""")
 _DECORATED = re.compile(r"[^\n]*\n[ \t]*(?:@|(?:async[ \t]+)?(?:def|class|func|function|export|public|private)\b)")
 _BLANKS = re.compile(r"[\s\"'`@<>|]")
+_NAMES = re.compile(r"[\w./~+-]+(?::[\w.$]+)?")  # what is told to be nothing's name; less usual ones are let alone
 _CLOSING = ".,;:!?)]}'*_"  # what ends a sentence, and no name that is mentioned; tried with it first
 ENDINGS = 12  # of those characters, that may stand behind a name
 SEEN = 1024  # characters before the cursor in which a mention that is being typed begins
@@ -71,7 +76,7 @@ def typing(text: str, cursor: int) -> Typing | None:
     if found is None:
         return None
     quoted = found["quoted"] is not None
-    return Typing(found.start(), cursor, found["quoted"] if quoted else found["plain"], quoted)
+    return Typing(found.start(), cursor, _undoubled(found["quoted"]) if quoted else found["plain"], quoted)
 
 
 def completed(text: str, typed: Typing, mention: str) -> tuple[str, int]:
@@ -87,14 +92,35 @@ def written(name: str, first: int = 0, last: int = 0) -> str:
     """How something is mentioned: quoted where its name could be misread."""
     unsure = _BLANKS.search(name) or name[-1:] in _CLOSING or _RANGE.search(name)
     lines = f":{first}" + (f"-{last}" if last > first else "") if first else ""
-    return f'@"{name}"{lines}' if unsure and '"' not in name else f"@{name}{lines}"
+    return '@"' + name.replace('"', '""') + f'"{lines}' if unsure else f"@{name}{lines}"
+
+
+def named(word: str) -> str:
+    """What a mention as it is written names, without its lines; also one that is still being typed."""
+    if not word.startswith('@"'):
+        return word.removeprefix("@")
+    found = _MENTION.match(word)
+    return _undoubled(found["quoted"] if found is not None else word[2:])
+
+
+def of_symbol(path: str, name: str) -> str:
+    """What something is called that a file defines, where other files may have it too."""
+    return f"{path}:{name}"
+
+
+def symbol_readings(name: str) -> Iterator[tuple[str, str]]:
+    """The ways to read a name as (path, symbol); neither is empty. Most have none."""
+    for found in re.finditer(":", name):
+        if 0 < found.start() < len(name) - 1:
+            yield name[: found.start()], name[found.end() :]
 
 
 def _mention(text: str, match: "re.Match[str]", resolves: Callable[[str], bool], *, inside: bool) -> Mention | None:
     if match["quoted"] is not None:
         first, last = _lines(match["first"], match["last"])
-        known = resolves(match["quoted"])
-        found = Mention(match.start(), match.end(), match["quoted"], first, last, known)
+        name = _undoubled(match["quoted"])
+        known = resolves(name)
+        found = Mention(match.start(), match.end(), name, first, last, known)
         return found if known or not inside else None
     plain = match["plain"]
     if plain.strip(_CLOSING + "(") == "":
@@ -105,7 +131,7 @@ def _mention(text: str, match: "re.Match[str]", resolves: Callable[[str], bool],
                 return None
             return Mention(match.start(), match.start() + 1 + length, name, first, last)
     name, first, last, length = _readings(plain)[-1]
-    if inside or not _like_path(name) or not re.fullmatch(r"[\w./~+-]+", name) or _decorator(text, match):
+    if inside or not _like_path(name) or not _NAMES.fullmatch(name) or _decorator(text, match):
         return None
     return Mention(match.start(), match.start() + 1 + length, name, first, last, resolved=False)
 
@@ -131,6 +157,10 @@ def _lines(first: str | None, last: str | None) -> tuple[int, int]:
     begin = int(first or 0)
     end = int(last) if last else begin
     return min(begin, end), max(begin, end)
+
+
+def _undoubled(quoted: str) -> str:
+    return quoted.replace('""', '"')
 
 
 def _like_path(name: str) -> bool:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from tree_sitter import Parser
 
 _IDS = {"tsx": "typescriptreact", "jsx": "javascriptreact"}  # what the protocol calls them
+_TAGS = {language: tag for tag, language in _IDS.items()}
+LANGUAGES = ("python", *GRAMMARS)  # that have symbols; the protocol's languageIds
 _WORDS = 12  # of a head that are looked for
 _PYTHON = re.compile(
     r"""
@@ -45,6 +47,11 @@ def language_of(path: str) -> str:
     tag = tag_of(path)
     found = _IDS.get(tag, tag)
     return found if found == "python" or found in GRAMMARS else ""
+
+
+def tag_of_language(language: str) -> str:
+    """The tag of a fenced block for a languageId."""
+    return _TAGS.get(language, language)
 
 
 def symbols(language: str, text: str, *, ends: bool = True) -> tuple[Symbol, ...]:

@@ -5,7 +5,8 @@ Rows hold text as it is in the files: what draws it takes control characters out
 
 import difflib
 import itertools
-import re
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import Literal
@@ -15,12 +16,8 @@ from paceline.prompts.lines import line_starts
 
 CONTEXT = 3  # lines shown around a hunk
 MANY = 1000  # lines that differ; with more of them, those that come very often are not compared
-LONG_LINE = 1000  # characters of a line; what changed within longer ones is not marked
-ALIKE = 0.3  # of two lines, how much must be the same that it makes sense to mark what is not
-_WORD = re.compile(r"\w+|\s+|[^\w\s]")
 
 Kind = Literal["same", "out", "in", "gap"]  # gap: lines that are left out of the view; the text says how many
-Marks = tuple[tuple[int, int], ...]  # stretches of a row's text, in characters, that differ from the other side
 
 
 @dataclass(frozen=True)
@@ -43,7 +40,7 @@ class Row:
     old: int | None = None  # line number as people count, from 1; None: it is not in the old text
     new: int | None = None
     hunk: int | None = None  # index of the hunk that it belongs to
-    marks: Marks = ()
+    other: str | None = None  # the line that stands in this one's place on the other side
 
 
 @dataclass(frozen=True)
@@ -124,11 +121,45 @@ def _differences(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, 
     """Stretches of lines that differ. What both texts begin and end with is not compared: it is most of them."""
     head = _alike(old, new)
     tail = _alike(old[head:][::-1], new[head:][::-1])
-    first, second = old[head : len(old) - tail], new[head : len(new) - tail]
-    matcher = difflib.SequenceMatcher(None, first, second, autojunk=max(len(first), len(second)) > MANY)
-    for tag, start, end, begin, stop in matcher.get_opcodes():
-        if tag != "equal":
-            yield start + head, end + head, begin + head, stop + head
+    last, stop = len(old) - tail, len(new) - tail
+    many = max(last, stop) - head > MANY
+    anchors = _anchors(old[head:last], new[head:stop]) if many else []
+    at, there = head, head
+    for one, other in [*((head + one, head + other) for one, other in anchors), (last, stop)]:
+        first, second = old[at:one], new[there:other]
+        matcher = difflib.SequenceMatcher(None, first, second, autojunk=max(len(first), len(second)) > MANY)
+        for tag, start, end, begin, finish in matcher.get_opcodes():
+            if tag != "equal":
+                yield start + at, end + at, begin + there, finish + there
+        at, there = one + 1, other + 1
+
+
+def _anchors(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
+    """Where lines stand that both texts have once, as many as come in the same order (patience, as of patience diff).
+
+    What is left to difflib, whose time grows with the square, are the few lines between them.
+    """
+    places = _once(new)
+    both = [(at, places[line]) for line, at in _once(old).items() if line in places]
+    lowest: list[int] = []  # of all rising chains of a length: the lowest place at an end
+    ends: list[int] = []  # and which of the pairs that is
+    before: list[int] = []  # of each pair: the one before it in its chain
+    for at, (_, place) in enumerate(both):
+        length = bisect_left(lowest, place)
+        before.append(ends[length - 1] if length else -1)
+        lowest[length : length + 1] = [place]
+        ends[length : length + 1] = [at]
+    found, at = list[tuple[int, int]](), ends[-1] if ends else -1
+    while at >= 0:
+        found.append(both[at])
+        at = before[at]
+    return found[::-1]
+
+
+def _once(lines: Sequence[str]) -> dict[str, int]:
+    """Where the lines stand that come once only."""
+    counts = Counter(lines)
+    return {line: at for at, line in enumerate(lines) if counts[line] == 1}
 
 
 def _alike(first: Sequence[str], second: Sequence[str]) -> int:
@@ -169,35 +200,13 @@ def _same(old: Sequence[str], at: int, shift: int) -> Pair:
 
 
 def _pairs(hunk: Hunk) -> list[Pair]:
-    """A hunk's lines beside each other, in order; marked are the differences of lines that stand side by side."""
+    """A hunk's lines beside each other, in order."""
     found = list[Pair]()
     for at, (old, new) in enumerate(itertools.zip_longest(map(_bare, hunk.old), map(_bare, hunk.new))):
-        left, right = _marks(old, new) if old is not None and new is not None else ((), ())
-        out = Row("out", old, hunk.old_start + at + 1, None, hunk.index, left) if old is not None else None
-        come = Row("in", new, None, hunk.new_start + at + 1, hunk.index, right) if new is not None else None
+        out = Row("out", old, hunk.old_start + at + 1, None, hunk.index, new) if old is not None else None
+        come = Row("in", new, None, hunk.new_start + at + 1, hunk.index, old) if new is not None else None
         found.append(Pair(out, come))
     return found
-
-
-def _marks(old: str, new: str) -> tuple[Marks, Marks]:
-    """What differs between two lines, by words; nothing where they have little in common."""
-    if old == new or max(len(old), len(new)) > LONG_LINE:
-        return (), ()
-    first, second = _WORD.findall(old), _WORD.findall(new)
-    matcher = difflib.SequenceMatcher(None, first, second, autojunk=False)
-    if matcher.ratio() < ALIKE:
-        return (), ()
-    opcodes = [each for each in matcher.get_opcodes() if each[0] != "equal"]
-    return (
-        _stretches(first, [(start, end) for _, start, end, _, _ in opcodes]),
-        _stretches(second, [(begin, stop) for _, _, _, begin, stop in opcodes]),
-    )
-
-
-def _stretches(words: Sequence[str], spans: Sequence[tuple[int, int]]) -> Marks:
-    """Spans of words as spans of characters."""
-    starts = list(itertools.accumulate(map(len, words), initial=0))
-    return tuple((starts[first], starts[last]) for first, last in spans if first < last)
 
 
 def _bare(line: str) -> str:

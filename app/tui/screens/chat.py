@@ -3,7 +3,6 @@
 import asyncio
 import time
 from collections.abc import Coroutine
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,25 +14,26 @@ from textual.screen import Screen
 from textual.timer import Timer
 
 from paceline.chat.conversation import Conversation
-from paceline.chat.happenings import Added, Changed, Grew, Happening, Moved, Queued, Told, Working
-from paceline.chat.pastes import as_attachment, placeholder
+from paceline.chat.happenings import Happening
 from paceline.chat.services import Services
-from paceline.chat.turns import Attached, Session, Turn
+from paceline.chat.turns import Attached, Session, Turn, Unsent
 from paceline.config import Config
 from paceline.errors import PacelineError
 from paceline.text import strip_controls
-from paceline.tui.figures import at_the_end, while_working
+from paceline.tui.keeping import Keeping
 from paceline.tui.palette import CommandChosen, SlashProvider
 from paceline.tui.screens.confirm import ConfirmScreen, Question
 from paceline.tui.screens.finder import Finder
+from paceline.tui.showing import Showing
 from paceline.tui.suggesting import Suggesting
 from paceline.tui.widgets.attachments import AttachmentBar
-from paceline.tui.widgets.footer import Figures, Footer
+from paceline.tui.widgets.footer import Footer
 from paceline.tui.widgets.legend import Legend
 from paceline.tui.widgets.output import Output
 from paceline.tui.widgets.prompt import Prompt
 from paceline.tui.widgets.rounds import Rounds
 from paceline.tui.widgets.transcript import Transcript
+from paceline.tui.widgets.waiting import Waiting
 
 if TYPE_CHECKING:
     from paceline.client.async_client import AsyncClient
@@ -84,16 +84,16 @@ class ChatScreen(Screen[None]):
         self._wanted = session
         self._client: AsyncClient | None = None
         self._interrupted = float("-inf")
-        self._pasted_at = float("-inf")
         self.typed_at = float("-inf")  # when something was typed last
         self._measuring: Timer | None = None
         self._open = False  # whether there is a conversation yet
-        self._figures = Figures(hint="? keys")
-        self._rounds = 0
         self.attached: tuple[Attached, ...] = ()  # with the next message
+        self.on_its_way = ""  # a message that is measured, and not said yet
         self.editing: int | None = None  # the turn that the next message takes the place of
         self.output: Attached | None = None  # of the last command
         self.suggesting = Suggesting(self)
+        self.showing = Showing(self)
+        self.keeping = Keeping(self)
 
     # each is loaded when it is used first: the first picture comes before
 
@@ -136,6 +136,7 @@ class ChatScreen(Screen[None]):
         yield Rounds(id="rounds")
         yield Legend(id="legend")
         yield Output(id="output")
+        yield Waiting(id="waiting")
         yield AttachmentBar(id="attachments")
         yield self.suggesting.popup
         yield Prompt(
@@ -180,28 +181,44 @@ class ChatScreen(Screen[None]):
         return self._client
 
     def begin(self, title: str = "") -> None:
-        """A new session, kept once something is said."""
-        self.open(Session("", title, str(self.services.root), 0.0, 0.0, self.config.ask.system))
+        """A new session, kept once something is said. What is in the prompt goes along."""
+        prompt = self.query_one(Prompt)
+        along = Unsent(prompt.text, self.attached)
+        prompt.replace_all("")
+        self.attached = ()
+        begun = Session("", title, str(self.services.root), 0.0, 0.0, self.config.ask.system)
+        self.open(begun, along if along != Unsent() else None)
 
-    def open(self, session: Session) -> None:
-        """Show a session. What is being written in the one before is stopped and kept."""
-        if self._open:
+    def open(self, session: Session, along: Unsent | None = None) -> None:
+        """Show a session, and what was not sent in it. The one before is stopped; what was not sent there is kept."""
+        first, self._open = not self._open, True
+        if not first:
+            self.keeping.keep()
             self.conversation.stop()
-            if waiting := self.conversation.queued:
-                self.query_one(Prompt).put("\n".join(each.text for each in waiting))
-                self.tell("what waited for an answer is in the prompt")
-        self._open = True
+        found = along or self.keeping.of(session.id)
 
         def happened(what: Happening) -> None:  # a session that is no longer shown ends by itself
             if self.conversation is conversation:
-                self.happened(what)
+                self.showing.happened(what)
 
-        conversation = Conversation(session, self.services.store, _Later(self), happened)
+        conversation = Conversation(session, self.services.store, _Later(self), happened, found.waiting)
         self.conversation = conversation
         self.editing = None
-        self.show_figures(state="", queued=0)
-        self.attach(())
+        self.show_figures(state="")
+        self._put(found)
+        self.showing.waiting()
         self.moved()
+        if first and found != Unsent():
+            self.tell("what was not sent yet is here again")
+
+    def _put(self, unsent: Unsent) -> None:
+        """Into the prompt, and above it."""
+        edited = next((turn for turn in self.conversation.path if turn.id == unsent.editing), None)
+        if edited is not None:
+            self.begin_editing(edited)
+        self.output = next((each for each in unsent.attached if each.kind == "output"), self.output)
+        self.attach(unsent.attached)
+        self.query_one(Prompt).replace_all(unsent.text)
 
     async def reconfigured(self, config: Config) -> None:
         """Another configuration, such as other models: the next message goes to them."""
@@ -213,6 +230,7 @@ class ChatScreen(Screen[None]):
 
     async def leave(self) -> None:
         """Stop and keep everything, and end the app."""
+        self.keeping.keep()
         await self.conversation.close()
         if self._client is not None:
             await self._client.aclose()
@@ -220,45 +238,9 @@ class ChatScreen(Screen[None]):
 
     # --- what happens -------------------------------------------------------------------------------------------------
 
-    def happened(self, what: Happening) -> None:
-        """Show what the conversation tells."""
-        transcript = self.query_one(Transcript)
-        if isinstance(what, Grew):
-            transcript.append(what.turn, what.text, what.drafter)
-        elif isinstance(what, Working):
-            self._show_work(what)
-        elif isinstance(what, Changed):
-            transcript.update_turn(what.turn)
-            if what.turn.state != "streaming":
-                self._show_end(what.turn)
-        elif isinstance(what, Added):
-            transcript.add(what.turn, self._branch(what.turn))
-        elif isinstance(what, Moved):
-            self.moved()
-        elif isinstance(what, Queued):
-            self.show_figures(queued=what.count)
-        elif isinstance(what, Told):
-            self.tell(what.text, error=what.error)
-
     def moved(self) -> None:
         """Show the branch from its beginning to its end."""
         self.query_one(Transcript).show(self.conversation.path, self.conversation.branches())
-        self.measure_soon()
-
-    def _branch(self, turn: Turn) -> tuple[int, int]:
-        beside = self.conversation.siblings(turn.id)
-        return beside.index(turn.id) + 1, len(beside)
-
-    def _show_work(self, work: Working) -> None:
-        self._figures = while_working(self._figures, work)
-        self.show_figures()
-        if work.what == "writing" and work.per_second and work.tokens != self._rounds:
-            self._rounds = work.tokens
-            self.query_one(Rounds).add(work.per_second, work.acceptance)
-
-    def _show_end(self, turn: Turn) -> None:
-        self._figures = at_the_end(self._figures, turn)
-        self.show_figures()
         self.measure_soon()
 
     def measure_soon(self) -> None:
@@ -269,6 +251,7 @@ class ChatScreen(Screen[None]):
 
     def _measure(self) -> None:
         self._measuring = None
+        self.keeping.keep()
         if self.conversation.path or self.query_one(Prompt).text.strip() or self.attached:
             self.run_worker(self.sending.show(), group="measure", exclusive=True)
         else:
@@ -276,8 +259,7 @@ class ChatScreen(Screen[None]):
 
     def show_figures(self, **changed: Any) -> None:  # noqa: ANN401 - fields of Figures
         """Change some of what the footer says."""
-        self._figures = replace(self._figures, **changed)
-        self.query_one(Footer).show(self._figures)
+        self.showing.figures(**changed)
 
     def show_drafts(self, shown: bool) -> None:
         """Colour what was drafted, and say by whom, or no longer."""
@@ -342,21 +324,7 @@ class ChatScreen(Screen[None]):
 
     @on(Prompt.Pasted)
     def _pasted(self, event: Prompt.Pasted) -> None:
-        prompt, others = self.query_one(Prompt), self.attached
-        text, now = event.text, time.monotonic()
-        last = others[-1] if others else None
-        if last is not None and last.kind == "paste" and now - self._pasted_at < PAUSE:
-            mark = placeholder(last)
-            if prompt.text.endswith(mark):  # a busy machine brings one paste in several pieces
-                text, others = last.text + text, others[:-1]
-                prompt.replace_all(prompt.text.removesuffix(mark))
-        self._pasted_at = now
-        found = as_attachment(text, self.config.chat.paste_lines, [each.name for each in others])
-        if found is None:
-            prompt.put(text)
-            return
-        prompt.put(placeholder(found))
-        self.attach((*others, found))
+        self.sending.pasted(event.text)
 
     @on(Prompt.EditorWanted)
     def _editor_wanted(self) -> None:

@@ -120,7 +120,7 @@ class HelpScreen(Dialog[None]):
 
 
 PROMPT = (
-    ("@name", "attach a file, a folder or a symbol; @name:10-40 only these lines"),
+    ("@name", "attach a file, a folder or a symbol; @name:10-40 only these lines, @file:name a symbol"),
     ("@diff", "attach what has changed since the last commit"),
     ("@output", "attach the output of the last command"),
     ("!command", "run a command, after asking, and attach its output"),

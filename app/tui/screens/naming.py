@@ -6,7 +6,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
-from paceline.tui.screens.dialog import Dialog
+from paceline.tui.screens.dialog import Dialog, Line
 
 
 class NamingScreen(Dialog[str]):
@@ -19,13 +19,17 @@ class NamingScreen(Dialog[str]):
         Binding("escape", "leave", "Never mind", id="naming.leave"),
     ]
 
-    def __init__(self, question: str, value: str = "") -> None:
+    def __init__(self, question: str, value: str = "", more: str = "") -> None:
+        """more: what helps to answer."""
         super().__init__()
         self._question = question
         self._value = value
+        self._more = more
 
     def body(self) -> ComposeResult:
-        """The line."""
+        """What helps, and the line."""
+        if self._more:
+            yield Line(self._more)
         yield Input(self._value, id="name", compact=True)
 
     def on_mount(self) -> None:

@@ -11,13 +11,12 @@ from textual.content import Content
 from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
-from paceline.chat import export, tree
+from paceline.chat import export, exporting, tree
 from paceline.chat.store import Store, Summary
 from paceline.chat.turns import Session
 from paceline.chat.words import ago, many
-from paceline.errors import InputError, PacelineError, ResourceError
+from paceline.errors import InputError, PacelineError
 from paceline.paths import expanded
-from paceline.text import replace_surrogates
 from paceline.tui.screens.confirm import ConfirmScreen, Question, about_files
 from paceline.tui.screens.dialog import Dialog, Line, marked, one_line
 from paceline.tui.widgets.choices import Choices
@@ -183,10 +182,9 @@ class SessionsScreen(Dialog[str | None]):
 
     def _write(self, path: Path, content: str) -> None:
         try:
-            path.write_bytes(replace_surrogates(content).encode("utf-8"))
-        except (OSError, ValueError) as error:
-            why = error.strerror if isinstance(error, OSError) else "its name cannot be used"
-            self.tell(ResourceError(f"cannot write {path}: {why}", "choose another name"))
+            exporting.write(self._folder, str(path), content)
+        except InputError as error:
+            self.tell(error)
             return
         self._ask("")
         self.notify(f"written to {path}", markup=False)

@@ -91,7 +91,7 @@ class SetupScreen(FetchingDialog):
 
 def offer(pair: PairChoice) -> str:
     """What would be fetched, in words."""
-    name, into = labels.model(pair.target), f" into {pair.folder}" if pair.folder else ""
+    name, into = pair.called or labels.model(pair.target), f" into {pair.folder}" if pair.folder else ""
     facts = ", ".join(filter(None, (size(pair.bytes) if pair.bytes else "", pair.licence)))
     ask = {
         "ready": f"Use {name}? It is here already.",

@@ -46,6 +46,7 @@ _STYLES: dict[_TokenType, str] = {
     Token.Generic.Subheading: "type",
     Token.Generic.Prompt: "keyword",
 }
+NAMES = tuple(sorted(set(_STYLES.values())))  # of the styles that code is drawn in
 
 
 class Colouring:
@@ -70,6 +71,10 @@ class Colouring:
     def working(self) -> bool:
         """Whether `work` has something to do."""
         return self._whole is not None and not self.complete
+
+    def settled(self, line: int) -> bool:
+        """Whether what is known of this line's colours stays as it is."""
+        return self.complete or line < self._done
 
     def add(self, lines: list[str]) -> None:
         """More complete lines of a fence that is still open."""

@@ -48,15 +48,6 @@ class Column:
         self.entries.append(entry)
         self._heights.append(entry.estimate(self.width))
 
-    def cut(self, place: int) -> list[int]:
-        """Takes this turn and all after it away. Returns their ids."""
-        gone = [entry.turn.id for entry in self.entries[place:]]
-        for turn in gone:
-            del self._places[turn]
-        del self.entries[place:]
-        self._heights.cut(place)
-        return gone
-
     def resize(self, width: int, top: int) -> int:
         """All heights are others now, and are estimated. Returns the row that should be at the top where `top` was."""
         anchor = self._heights.find(top)

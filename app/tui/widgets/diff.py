@@ -1,5 +1,6 @@
 """A change, line by line: in one column, or as it is beside as it would be. Draws only the lines that are in sight."""
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from rich.style import Style
 from textual.binding import Binding, BindingType
-from textual.events import Click
+from textual.events import Click, Resize
 from textual.geometry import Size
 from textual.message import Message
 from textual.reactive import reactive
@@ -17,13 +18,19 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from paceline.chat.edits.changes import Change
-from paceline.chat.edits.review import Marks, Pair, Row, side_by_side, unified
+from paceline.chat.edits.review import Pair, Row, side_by_side, unified
+from paceline.chat.edits.words import LONG_LINE, Marks, differing
 from paceline.text import strip_controls
+from paceline.tui.widgets import colouring
+from paceline.tui.widgets.palette import Palette
+from paceline.tui.widgets.rows import TAB, Names, Span, cut, untab
+from paceline.tui.widgets.sides import Side, Sides
 
-TAB = 4  # columns
 STEP = 8  # columns that long lines are moved by at once
 CUT = "…"  # ends a line that goes on
+DENSE = 8  # characters for each column that are looked at, since some take none; lines may have millions
 SIGNS = {"same": " ", "out": "-", "in": "+", "gap": " "}
+_LINES = ("same", "out", "in", "out-mark", "in-mark", "out-sign", "in-sign", "gap", "gutter", "head", "cursor")
 
 
 @dataclass(frozen=True)
@@ -48,28 +55,28 @@ def entries(rows: Iterable[Row | Pair]) -> tuple[Entry, ...]:
     return tuple(found)
 
 
-def pieces(text: str, marks: Marks) -> Iterator[tuple[str, bool]]:
-    """Stretches of a line as they are drawn, and whether they are marked: no control characters, tabs filled up."""
-    at = column = 0
-    for start, end in (*marks, (len(text), len(text))):
-        for piece, marked in ((text[at:start], False), (text[start:end], True)):
-            drawn = _filled(strip_controls(piece).replace("\n", " "), column)
+def pieces(spans: Iterable[Span], marks: Marks) -> Iterator[tuple[str, Names, bool]]:
+    """Stretches of a line as they are drawn, tabs filled up, with their styles, and whether they are marked."""
+    edges = [edge for mark in marks for edge in mark]
+    at = column = 0  # of the characters, and of the cells
+    for text, names in spans:
+        start = 0
+        while start < len(text):
+            passed = bisect_right(edges, at + start)
+            end = min(len(text), edges[passed] - at) if passed < len(edges) else len(text)
+            drawn = untab(text[start:end], column)
+            yield drawn, names, passed % 2 == 1
             column += cell_len(drawn)
-            if drawn:
-                yield drawn, marked
-        at = end
+            start = end
+        at += len(text)
 
 
-def _filled(text: str, column: int) -> str:
-    """Tabs as blanks up to the next stop."""
-    first, *others = text.split("\t")
-    parts = [first]
-    column += cell_len(first)
-    for part in others:
-        blanks = TAB - column % TAB
-        parts += [" " * blanks, part]
-        column += blanks + cell_len(part)
-    return "".join(parts)
+def marks_of(row: Row) -> Marks:
+    """Which stretches of a row's text, without control characters, differ from the line in whose place it stands."""
+    if row.other is None or max(len(row.text), len(row.other)) > 2 * LONG_LINE:  # which controls may be half of
+        return ()
+    text, other = strip_controls(row.text), strip_controls(row.other)
+    return differing(text, other)[0] if row.kind == "out" else differing(other, text)[1]
 
 
 class DiffView(ScrollView, can_focus=True):
@@ -77,8 +84,7 @@ class DiffView(ScrollView, can_focus=True):
 
     DEFAULT_CSS = Path(__file__).with_suffix(".tcss").read_text("utf-8")
     COMPONENT_CLASSES: ClassVar[set[str]] = {
-        *(f"diff--{name}" for name in ("same", "out", "in", "gap", "number", "head", "cursor")),
-        *("diff--out-mark", "diff--in-mark"),
+        *(f"diff--{name}" for name in (*_LINES, *colouring.NAMES)),
     }
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "lines(-1)", "Up", show=False),
@@ -104,6 +110,9 @@ class DiffView(ScrollView, can_focus=True):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._change: Change | None = None
+        self._sides: Sides | None = None
+        self._colouring = False  # whether colours are being worked out
+        self._looks: Palette | None = None
         self._entries: tuple[Entry, ...] = ()
         self._extents: tuple[tuple[int, int], ...] = ()  # the first and the last line of each hunk in this view
         self._longest = 0  # columns of a line's text
@@ -111,7 +120,7 @@ class DiffView(ScrollView, can_focus=True):
 
     def show(self, change: Change, chosen: frozenset[int], *, last: bool = False) -> None:
         """Show another change, from its first hunk on, or from its last."""
-        self._change = change
+        self._change, self._sides = change, Sides(change)
         self.set_reactive(DiffView.chosen, chosen)
         self._lay_out()
         self.hunk = (len(self._extents) - 1 if last else 0) if self._extents else None
@@ -177,6 +186,7 @@ class DiffView(ScrollView, can_focus=True):
         """Bring the current hunk into sight, a little below the top."""
         if self.hunk is not None:
             self.scroll_to(y=max(0, self._extents[self.hunk][0] - 2), animate=False, force=True)
+        self._go_on_colouring()
 
     def watch_split(self) -> None:
         """The same change, in the other form."""
@@ -194,6 +204,7 @@ class DiffView(ScrollView, can_focus=True):
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Keys are never about a hunk that is out of sight while another one is in sight."""
         super().watch_scroll_y(old_value, new_value)
+        self._go_on_colouring()
         top, height = round(new_value), max(1, self.scrollable_content_region.height)
         if self.hunk is None or _meets(self._extents[self.hunk], top, height):
             return
@@ -201,6 +212,15 @@ class DiffView(ScrollView, can_focus=True):
         seen = [at for at, extent in enumerate(self._extents) if _meets(extent, top, height)]
         if seen:
             self.hunk = seen[0] if above else seen[-1]
+
+    def on_resize(self, event: Resize) -> None:
+        """Other lines may be in sight."""
+        self._go_on_colouring()
+
+    def notify_style_update(self) -> None:
+        """The theme is another one."""
+        super().notify_style_update()
+        self._looks = None
 
     def on_click(self, event: Click) -> None:
         """A click on the line above a hunk accepts it, or no longer; one elsewhere makes its hunk the current one."""
@@ -211,6 +231,32 @@ class DiffView(ScrollView, can_focus=True):
             self.post_message(self.Toggled(entry.hunk))
         elif entry is not None and entry.hunk is not None:
             self.hunk = entry.hunk
+
+    # --- colours ------------------------------------------------------------------------------------------------------
+
+    def _awaited(self) -> Iterator[Side]:
+        """For each line in sight whose colours are not known yet: the text that it is in."""
+        top = self.scroll_offset.y
+        for entry in self._entries[top : top + self.scrollable_content_region.height]:
+            for row, new in _sides(entry):
+                found = self._sides.of(row, new=new) if self._sides is not None else None
+                if found is not None and found[0].awaits(found[1]):
+                    yield found[0]
+
+    def _go_on_colouring(self) -> None:
+        """A little at a time, so that keys are heard in between."""
+        if not self._colouring and next(self._awaited(), None) is not None:
+            self._colouring = True
+            self.call_later(self._colour)
+
+    def _colour(self) -> None:
+        self._colouring = False
+        awaited = list(self._awaited())
+        if awaited:
+            awaited[0].work()
+            if len(list(self._awaited())) < len(awaited):
+                self.refresh()
+        self._go_on_colouring()
 
     # --- drawing ------------------------------------------------------------------------------------------------------
 
@@ -224,11 +270,11 @@ class DiffView(ScrollView, can_focus=True):
         if isinstance(entry, Head):
             return self._head(entry.hunk, width)
         if isinstance(entry, Row):
-            return self._line(entry, width, left, entry.hunk)
+            return self._line(entry, width, left, entry.hunk, new=True)
         half = (width - 1) // 2
         bar = Strip([Segment("│", self._style("gap"))], 1)
-        sides = self._line(entry.left, half, left, entry.hunk), self._line(entry.right, width - half - 1, left, None)
-        return Strip.join([sides[0], bar, sides[1]])
+        before = self._line(entry.left, half, left, entry.hunk, new=False)
+        return Strip.join([before, bar, self._line(entry.right, width - half - 1, left, None, new=True)])
 
     def _head(self, hunk: int, width: int) -> Strip:
         box = "[x]" if hunk in self.chosen else "[ ]"
@@ -237,22 +283,34 @@ class DiffView(ScrollView, can_focus=True):
         style = self._style("cursor" if hunk == self.hunk else "head")
         return Strip([Segment(set_cell_size(text, width), style)], width)
 
-    def _line(self, row: Row | None, width: int, left: int, hunk: int | None) -> Strip:
-        """A row, cut to a width in columns, its text moved to the left by `left`. None: nothing stands there."""
+    def _line(self, row: Row | None, width: int, left: int, hunk: int | None, *, new: bool) -> Strip:
+        """A row, cut to a width in columns, its text moved to the left by `left`. None: nothing stands there.
+
+        new: it is drawn as a line of the text as it would be, where it is in both.
+        """
         if row is None:
             return Strip.blank(width, self._style("gap"))
-        style, mark = self._style(row.kind), self._style(f"{row.kind}-mark" if row.marks else row.kind)
+        style = self._style(row.kind)
         if row.kind == "gap":
             return Strip([Segment(set_cell_size(f"{' ' * self._gutter}… {row.text} …", width), style)], width)
-        cursor = Segment("▌" if hunk is not None and hunk == self.hunk else " ", self._style("number"))
-        gutter = Strip([cursor, Segment(self._numbers(row), self._style("number")), Segment(SIGNS[row.kind], style)])
-        parts = [Segment(piece, mark if marked else style) for piece, marked in pieces(row.text, row.marks)]
+        cursor = Segment("▌" if hunk is not None and hunk == self.hunk else " ", self._style("gutter"))
+        sign = self._style("gutter" if row.kind == "same" else f"{row.kind}-sign")
+        gutter = Strip([cursor, Segment(self._numbers(row) + SIGNS[row.kind], sign)])
         room = max(0, width - gutter.cell_length - 1)
-        whole = Strip(parts)
+        code, shown = strip_controls(row.text), DENSE * (left + room + 1)
+        whole = Strip(self._segments(row, code, shown, new=new)).simplify()
         text = whole.crop(left, left + room).extend_cell_length(room, style)
-        if whole.cell_length > left + room > left:
+        if (whole.cell_length > left + room or len(code) > shown) and room:
             text = Strip.join([text.crop(0, room - 1), Strip([Segment(CUT, style)], 1)])
         return Strip.join([gutter, Strip([Segment(" ", style)], 1), text]).crop(0, width)
+
+    def _segments(self, row: Row, text: str, shown: int, *, new: bool) -> Iterator[Segment]:
+        """So many characters of a row's text in colours: those of the code, behind them those of the change."""
+        found = self._sides.of(row, new=new) if self._sides is not None else None
+        spans: Sequence[Span] = found[0].spans(found[1], text) if found is not None else [(text, ())]
+        for piece, names, marked in pieces(cut(spans, 0, shown), marks_of(row)):
+            styles = (f"{row.kind}-mark" if marked else row.kind, *names)
+            yield Segment(piece, self._palette[styles])
 
     def _numbers(self, row: Row) -> str:
         numbers: Sequence[int | None] = (row.old, row.new)
@@ -261,7 +319,19 @@ class DiffView(ScrollView, can_focus=True):
         return "".join(f"{'' if number is None else number:>{self._digits}} " for number in numbers)
 
     def _style(self, name: str) -> Style:
-        return self.get_component_rich_style(f"diff--{name}")
+        return self._palette[name,]
+
+    @property
+    def _palette(self) -> Palette:
+        if self._looks is None:
+            self._looks = Palette(self._look, {*_LINES, *colouring.NAMES}, self.rich_style)
+        return self._looks
+
+    def _look(self, name: str) -> Style:
+        """What a style is: of a line with what is behind it, of code without."""
+        if name in _LINES:
+            return self.get_component_rich_style(f"diff--{name}")
+        return self.get_component_styles(f"diff--{name}").partial_rich_style
 
 
 def extents(found: Sequence[Entry]) -> tuple[tuple[int, int], ...]:
@@ -275,6 +345,14 @@ def extents(found: Sequence[Entry]) -> tuple[tuple[int, int], ...]:
         elif entry.hunk is not None:
             ends[-1] = at
     return tuple(zip(starts, ends, strict=True))
+
+
+def _sides(entry: Entry) -> Iterator[tuple[Row, bool]]:
+    """The rows of a line of the view, and whether each is drawn as one of the text as it would be."""
+    if isinstance(entry, Row):
+        yield entry, True
+    elif isinstance(entry, Pair):
+        yield from ((row, new) for row, new in ((entry.left, False), (entry.right, True)) if row is not None)
 
 
 def _meets(extent: tuple[int, int], top: int, height: int) -> bool:

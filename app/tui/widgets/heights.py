@@ -29,10 +29,6 @@ class Heights:
         """One more, at the end."""
         self._heights.append(height)
 
-    def cut(self, at: int) -> None:
-        """Takes this one and all after it away."""
-        del self._heights[at:], self._ends[at:]
-
     @property
     def total(self) -> int:
         """The height of all."""

@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
+from paceline.tui.widgets.drafted import Drafted
 from paceline.tui.widgets.inline import inline
 from paceline.tui.widgets.markdown import Block
 from paceline.tui.widgets.rows import Names, Row, Span, chop, cut, measure, untab, wrap
@@ -31,56 +33,91 @@ class Laid:
         return self._rows[at]
 
 
-def lay(block: Block, width: int, *, first: bool, more: str = "") -> Laid:
-    """The rows of a block that is no fence. first: none stands before it. more: the beginning of its next line."""
-    lines = [*block.lines, more] if more else block.lines
+@dataclass(frozen=True)
+class Lines:
+    """The lines of a block that are to be laid out, with what there is of the next one."""
+
+    texts: Sequence[str]
+    starts: Sequence[int]  # of each: where in the answer it begins
+    drafted: Drafted | None = None  # None: the styles are those of Markdown
+
+    def inline(self, names: Names = ()) -> list[Span]:
+        """As one text, its marks read."""
+        return self.within(0, names)
+
+    def within(self, start: int, names: Names = ()) -> list[Span]:
+        """The same from this character on."""
+        spans = inline(self.joined[start:], names)
+        if self.drafted is None:
+            return spans
+        return self.drafted.follow(self.texts, self.starts).skip(start).paint(spans)
+
+    def plain(self, at: int, names: Names) -> list[Span]:
+        """One line as it is."""
+        text = self.texts[at]
+        return untabbed([(text, names)] if self.drafted is None else self.drafted.line(text, self.starts[at]))
+
+    @property
+    def joined(self) -> str:
+        """All of it."""
+        return "\n".join(map(untab, self.texts))
+
+
+def lay(
+    block: Block, width: int, *, first: bool, more: str = "", start: int = 0, drafted: Drafted | None = None
+) -> Laid:
+    """The rows of a block that is no fence. first: none stands before it. more: the beginning of its next line, and
+    where in the answer that starts. drafted: who drafted the answer, shown instead of Markdown's styles.
+    """
+    hanging = [(more, start)] if more else []
+    texts, starts = [*block.lines, *(text for text, _ in hanging)], [*block.starts, *(at for _, at in hanging)]
+    lines = Lines(texts, starts, drafted)
     rows = _SHAPES[block.kind](block, lines, min(width, PROSE) if block.kind in _PROSE else width)
     spaced = not first and (block.gap or block.kind == "heading")
     return Laid([BLANK, *rows] if spaced else rows)
 
 
-def _paragraph(block: Block, lines: Sequence[str], width: int) -> list[Row]:
-    return _indented_rows(inline(_joined(lines)), "", block.indent, width)
+def _paragraph(block: Block, lines: Lines, width: int) -> list[Row]:
+    return _indented_rows(lines.inline(), "", block.indent, width)
 
 
-def _heading(block: Block, lines: Sequence[str], width: int) -> list[Row]:
+def _heading(block: Block, lines: Lines, width: int) -> list[Row]:
     names = ("heading", "heading1") if len(block.mark) == 1 else ("heading",)
-    return [Row(spans) for spans in wrap(inline(_joined(lines), names), width)]
+    return [Row(spans) for spans in wrap(lines.inline(names), width)]
 
 
-def _item(block: Block, lines: Sequence[str], width: int) -> list[Row]:
-    text, mark = _joined(lines), block.mark if block.mark[0].isdigit() else "•"
-    if task := _TASK.match(text):
-        text, mark = text[task.end() :], "☐" if task[1] == " " else "☑"
-    return _indented_rows(inline(text), mark + " ", block.indent, width)
+def _item(block: Block, lines: Lines, width: int) -> list[Row]:
+    start, mark = 0, block.mark if block.mark[0].isdigit() else "•"
+    if task := _TASK.match(lines.joined):
+        start, mark = task.end(), "☐" if task[1] == " " else "☑"
+    return _indented_rows(lines.within(start), mark + " ", block.indent, width)
 
 
-def _quote(block: Block, lines: Sequence[str], width: int) -> list[Row]:
-    shown = wrap(inline(_joined(lines), ("quote",)), width - 2)
+def _quote(block: Block, lines: Lines, width: int) -> list[Row]:
+    shown = wrap(lines.inline(("quote",)), width - 2)
     return [Row((("│ ", ("quote-mark",)), *spans)) for spans in shown]
 
 
-def _rule(block: Block, lines: Sequence[str], width: int) -> list[Row]:
+def _rule(block: Block, lines: Lines, width: int) -> list[Row]:
     return [Row((("─" * width, ("frame",)),))]
 
 
-def _table(block: Block, lines: Sequence[str], width: int) -> list[Row]:
-    return table(list(map(untab, lines)), width)
+def _table(block: Block, lines: Lines, width: int) -> list[Row]:
+    each = zip(lines.texts, lines.starts, strict=True)
+    shown = [lines.drafted.follow([line], [start]) for line, start in each] if lines.drafted is not None else []
+    return table(list(map(untab, lines.texts)), width, shown)
 
 
-def _indented(block: Block, lines: Sequence[str], width: int) -> list[Row]:
-    return [Row(((line[a:b], ("code",)),)) for line in map(untab, lines) for a, b in chop(line, width)]
+def _indented(block: Block, lines: Lines, width: int) -> list[Row]:
+    found = (lines.plain(at, ("code",)) for at in range(len(lines.texts)))
+    return [Row(cut(spans, a, b)) for spans in found for a, b in chop("".join(text for text, _ in spans), width)]
 
 
-def _literal(block: Block, lines: Sequence[str], width: int) -> list[Row]:
-    rows = []
-    for pieces in block.drafters:
-        spans = untabbed([(text, ("drafted", f"drafted-{drafter}") if drafter else ()) for text, drafter in pieces])
-        rows += [Row(part) for part in wrap(spans, width)]
-    return rows
+def _literal(block: Block, lines: Lines, width: int) -> list[Row]:
+    return [Row(part) for at in range(len(lines.texts)) for part in wrap(lines.plain(at, ()), width)]
 
 
-_SHAPES: dict[str, Callable[[Block, Sequence[str], int], list[Row]]] = {
+_SHAPES: dict[str, Callable[[Block, Lines, int], list[Row]]] = {
     "paragraph": _paragraph,
     "heading": _heading,
     "item": _item,
@@ -95,9 +132,18 @@ _SHAPES: dict[str, Callable[[Block, Sequence[str], int], list[Row]]] = {
 class LaidFence:
     """Fenced code at a width. Rows are made when they are asked for, and lines can be added."""
 
-    def __init__(self, block: Block, width: int, *, first: bool, coloured: Sequence[tuple[Span, ...] | None]) -> None:
-        """coloured: by line; None, or none at all, where the colours are not known."""
+    def __init__(
+        self,
+        block: Block,
+        width: int,
+        *,
+        first: bool,
+        coloured: Sequence[tuple[Span, ...] | None],
+        drafted: Drafted | None = None,
+    ) -> None:
+        """coloured: by line; None, or none at all, where the colours are not known. drafted: as for `lay`."""
         self.block = block
+        self._drafted = drafted
         self._indent = min(block.indent, max(0, width - MIN_WIDTH))
         self._width = width - self._indent
         self._before = 0 if first else 1
@@ -105,15 +151,18 @@ class LaidFence:
         self._parts: list[tuple[int, int, int]] = []  # of each row: the line, and its characters
         self._lines = 0
         self._hanging: list[tuple[int, int, int]] = []
-        self._more = ""
+        self._more, self._start = "", 0
 
-    def grow(self, more: str = "") -> int:
-        """The block has more lines, and the beginning of another. Returns the first row that may look different."""
+    def grow(self, more: str = "", start: int = 0) -> int:
+        """The block has more lines, and the beginning of another, which starts there in the answer.
+
+        Returns the first row that may look different.
+        """
         changed = self._before + 1 + len(self._parts)
         for at in range(self._lines, len(self.block.lines)):
             self._parts += self._broken(at, self.block.lines[at])
         self._lines = len(self.block.lines)
-        self._more = more
+        self._more, self._start = more, start
         self._hanging = self._broken(self._lines, more) if more else []
         return changed
 
@@ -165,10 +214,12 @@ class LaidFence:
         return [(at, start, end) for start, end in chop(untab(line), self._width)]
 
     def _spans(self, line: int) -> Sequence[Span]:
-        if line >= self._lines:
-            return [(untab(self._more), ())]
-        known = self._coloured[line] if line < len(self._coloured) else None
-        return untabbed(known) if known is not None else [(untab(self.block.lines[line]), ())]
+        inside = line < self._lines
+        text, start = (self.block.lines[line], self.block.starts[line]) if inside else (self._more, self._start)
+        if self._drafted is not None:
+            return untabbed(self._drafted.line(text, start))
+        known = self._coloured[line] if line < len(self._coloured) and inside else None
+        return untabbed(known) if known is not None else [(untab(text), ())]
 
     def _line(self, text: str, names: str) -> Row:
         shown = cut([("─ ", ("frame",)), (text, (names,)), (" " if text else "", ())], 0, self._width)
@@ -203,7 +254,3 @@ def _indented_rows(spans: Sequence[Span], mark: str, indent: int, width: int) ->
     first: tuple[Span, ...] = ((" " * indent, blank), (mark, ("mark",)))
     other: tuple[Span, ...] = ((" " * (indent + marked), blank),)
     return [Row((*(first if at == 0 else other), *row)) for at, row in enumerate(rows)]
-
-
-def _joined(lines: Sequence[str]) -> str:
-    return "\n".join(map(untab, lines))

@@ -5,6 +5,7 @@ Lines decide alone what they begin, so that the blocks do not depend on the piec
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -39,8 +40,8 @@ class Block:
     info: str = ""  # of a fence
     closed: bool = False  # of a fence: the line that ends it has come
     number: int = -1  # of a fence: how many came before it
-    drafters: list[list[tuple[str, str]]] = field(default_factory=list)  # of literal text: by line, text and drafter
     size: int = 0  # characters of its lines
+    starts: list[int] = field(default_factory=list)  # of each line: where in the text, without controls, it begins
 
 
 class Reader:
@@ -49,7 +50,10 @@ class Reader:
     def __init__(self) -> None:
         self.blocks: list[Block] = []
         self._filter = ControlFilter()
+        self.size = 0  # characters of the text so far, without controls
         self._tail = ""  # the line that is not complete yet
+        self._start = 0  # where in the text it begins
+        self._now = ("", 0)  # the line that is read now, and where it begins
         self._inside = False  # that line's beginning was longer than a line may be, and is a line already
         self._gap = False
         self._column = 0  # of the text of the list's item that is open: what is indented may belong to it
@@ -75,62 +79,75 @@ class Reader:
 
     def _end(self) -> None:
         if self._tail:
-            self._line(self._tail.removesuffix("\r"))
+            self._line(self._tail.removesuffix("\r"), self._start)
+        self._start += len(self._tail)
         self._tail, self._inside = "", False
 
     def _read_again(self, text: str, found: tuple[Fenced, ...]) -> None:
         self.blocks, self._fences, self._gap, self._column, self._prose = [], 0, False, 0, True
         at = 0
         for each in found:
+            self._start = at
             self._take(text[at : each.start])
             opening = text[each.start : each.body_start].partition("\n")[0]
             before, mark, _ = re.split(r"(`{3,}|~{3,})", opening, maxsplit=1)
             self._take(before if re.search(r"\w", before) else "")
             self._end()
             indent = len(before.expandtabs(4)) if not before.strip() else 0
-            self._open(Block("fence", _lines(each), indent, mark=mark, info=each.info.strip(), closed=True), ended=True)
+            lines = _lines(each)
+            block = Block("fence", lines, indent, mark=mark, info=each.info.strip(), closed=True)
+            block.starts = list(_starts(text, each.body_start, lines))
+            self._open(block, ended=True)
             at = each.end
+        self._start = at
         self._take(text[at:])
         self._end()
 
-    def hanging(self) -> tuple[str, Block | None]:
-        """What the unfinished line would be: text that the last block goes on with, or a block of its own."""
+    def hanging(self) -> tuple[str, int, Block | None]:
+        """What the unfinished line would be: text that the last block goes on with and where that begins, or a block
+        of its own.
+        """
         tail = self._tail.removesuffix("\r")
         if not tail.strip() or _ONLY_MARKS.match(tail):
-            return "", None  # may become a fence's beginning or end
+            return "", 0, None  # may become a fence's beginning or end
         if fence := self._open_fence():
-            return self._unindented(fence, tail), None
+            text = self._unindented(fence, tail)
+            return text, self._start + _within(tail, text), None
         trial = Reader()
         trial._gap, trial._column, trial._fences = self._gap, self._column, self._fences
         trial._ended, trial._inside = self._ended, self._inside
         before = self.blocks[-1] if self.blocks else None
         if before is not None:  # a stand-in that shows whether the line goes into the block or not
-            trial.blocks.append(Block(before.kind, [""], before.indent, mark=before.mark, size=before.size))
-        trial._line(tail)
+            stand_in = Block(before.kind, [""], before.indent, mark=before.mark, size=before.size, starts=[0])
+            trial.blocks.append(stand_in)
+        trial._line(tail, self._start)
         first = trial.blocks[0]
         if before is not None and len(trial.blocks) == 1:
-            return "\n".join(first.lines[1:]), None
-        return "", trial.blocks[-1]
+            return "\n".join(first.lines[1:]), first.starts[-1], None
+        return "", 0, trial.blocks[-1]
 
     def _take(self, text: str) -> None:
         text = replace_surrogates(text)
         if not self._prose:
             self._pieces.append(text)
+            self.size += len(text)
         tail = self._tail + text
         at = 0
         while at < len(tail):
             end = tail.find("\n", at, at + LINE_LIMIT + 1)
             if end >= 0:
-                self._line(tail[at:end].removesuffix("\r"))
+                self._line(tail[at:end].removesuffix("\r"), self._start + at)
                 at, self._inside = end + 1, False
             elif len(tail) - at > LINE_LIMIT:
-                self._line(tail[at : at + LINE_LIMIT])
+                self._line(tail[at : at + LINE_LIMIT], self._start + at)
                 at, self._inside = at + LINE_LIMIT, True
             else:
                 break
         self._tail = tail[at:]
+        self._start += at
 
-    def _line(self, line: str) -> None:
+    def _line(self, line: str, start: int) -> None:
+        self._now = (line, start)
         if self._inside and self.blocks and not self._ended:  # the rest of a line that is too long
             self._add(line)
         elif fence := self._open_fence():
@@ -160,7 +177,7 @@ class Reader:
         elif match := _QUOTE.match(line):
             self._same_or_new("quote", match[1], last)
         elif lead >= 4 and not self._column and (last is None or last.kind == "indented"):
-            self._same_or_new("indented", line.expandtabs(4)[4:], last)
+            self._same_or_new("indented", line[:lead].expandtabs(4)[4:] + line[lead:], last)
         else:
             self._text(line, lead, last)
 
@@ -175,12 +192,12 @@ class Reader:
                 self._ended = True
                 return True
         elif "|" in line and "|" in last.lines[-1] and _DELIMITERS.match(line):
-            head = last.lines.pop()
+            head, starts = last.lines.pop(), [last.starts.pop(), self._now[1]]
             last.size -= len(head)
             if last.lines:
-                self._open(Block("table", [head, line], last.indent))
+                self._open(Block("table", [head, line], last.indent, starts=starts))
             else:
-                last.kind, last.lines = "table", [head, line]
+                last.kind, last.lines, last.starts = "table", [head, line], starts
             return True
         return False
 
@@ -212,10 +229,12 @@ class Reader:
 
     def _add(self, line: str) -> None:
         self.blocks[-1].lines.append(line)
+        self.blocks[-1].starts.append(self._now[1] + _within(self._now[0], line))
         self.blocks[-1].size += len(line)
 
     def _open(self, block: Block, *, ended: bool = False) -> None:
         block.gap, block.size = self._gap and bool(self.blocks), sum(map(len, block.lines))
+        block.starts = block.starts or [self._now[1] + _within(self._now[0], line) for line in block.lines]
         if block.kind == "fence":
             block.number = self._fences
             self._fences += 1
@@ -243,50 +262,64 @@ def _lines(fenced: Fenced) -> list[str]:
     return fenced.text.removesuffix("\n").split("\n") if fenced.text else []
 
 
+def _within(line: str, text: str) -> int:
+    """Where in a line a text begins that is all of it but marks. Where it is indented by more characters than there,
+    as by blanks for a tab, that is before the line: what counts are the characters behind the indentation.
+    """
+    return line.find(text.strip()) - (len(text) - len(text.lstrip()))
+
+
+def _starts(text: str, at: int, lines: list[str]) -> Iterator[int]:
+    """Where in the text the lines of a fence begin that begins there."""
+    for line in lines:
+        end = text.find("\n", at)
+        whole = text[at:] if end < 0 else text[at:end]
+        yield at + _within(whole, line)
+        at += len(whole) + 1
+
+
 class Plain:
-    """Text that is shown as it is, with who drafted what; for a person's messages, and for answers by drafter."""
+    """Text that is shown as it is, such as a person's messages."""
 
     LINES = 50  # of one block
 
     def __init__(self) -> None:
         self.blocks: list[Block] = []
+        self.size = 0  # characters so far, without controls
         self._filter = ControlFilter()
-        self._line: list[tuple[str, str]] = []
-        self._length = 0
+        self._line = ""
 
-    def feed(self, text: str, drafter: str = "") -> None:
+    def feed(self, text: str) -> None:
         """Reads on."""
-        self._take(replace_surrogates(self._filter.feed(text)), drafter)
+        self._take(replace_surrogates(self._filter.feed(text)))
 
     def finish(self) -> None:
         """The text is complete."""
-        self._take(replace_surrogates(self._filter.flush()), "")
+        self._take(replace_surrogates(self._filter.flush()))
         if self._line:
             self._end()
 
-    def hanging(self) -> tuple[str, Block | None]:
+    def hanging(self) -> tuple[str, int, Block | None]:
         """The unfinished line, as a block of its own."""
-        return "", Block("literal", drafters=[list(self._line)]) if self._line else None
+        return "", 0, Block("literal", [self._line]) if self._line else None
 
-    def _take(self, text: str, drafter: str) -> None:
+    def _take(self, text: str) -> None:
+        self.size += len(text)
         first, *others = text.replace("\r\n", "\n").split("\n")
-        self._put(first, drafter)
+        self._put(first)
         for line in others:
             self._end()
-            self._put(line, drafter)
+            self._put(line)
 
-    def _put(self, text: str, drafter: str) -> None:
-        while text:
-            room = LINE_LIMIT - self._length
-            part, text = text[:room], text[room:]
-            self._length += len(part)
-            before = self._line.pop()[0] if self._line and self._line[-1][1] == drafter else ""
-            self._line.append((before + part, drafter))
-            if self._length >= LINE_LIMIT:
-                self._end()
+    def _put(self, text: str) -> None:
+        self._line += text
+        while len(self._line) >= LINE_LIMIT:
+            rest, self._line = self._line[LINE_LIMIT:], self._line[:LINE_LIMIT]
+            self._end()
+            self._line = rest
 
     def _end(self) -> None:
-        if not self.blocks or len(self.blocks[-1].drafters) >= self.LINES:
+        if not self.blocks or len(self.blocks[-1].lines) >= self.LINES:
             self.blocks.append(Block("literal"))
-        self.blocks[-1].drafters.append(self._line)
-        self._line, self._length = [], 0
+        self.blocks[-1].lines.append(self._line)
+        self._line = ""

@@ -10,6 +10,7 @@ from paceline.chat import labels
 from paceline.chat.turns import Attached, Run, Turn
 from paceline.text import strip_controls
 from paceline.tui.widgets.colouring import Colouring
+from paceline.tui.widgets.drafted import Drafted
 from paceline.tui.widgets.layout import BLANK, Laid, LaidFence, lay
 from paceline.tui.widgets.markdown import Block, Plain, Reader
 from paceline.tui.widgets.rows import Row, Span, breaks, measure, shorten, untab, wrap
@@ -41,6 +42,7 @@ class Entry:
         self._pieces: list[tuple[str, str]] = list(_runs(turn.text, turn.runs))
         self._read = 0  # pieces that the reader has
         self._reader: Reader | Plain | None = None
+        self._drafted = Drafted()  # of what the reader has, where that is shown
         self._finished = False
         self._colours: dict[int, Colouring] = {}
         self._sections: list[Laid | LaidFence] = []
@@ -82,7 +84,7 @@ class Entry:
         self.turn = turn
 
     def show_drafts(self, shown: bool) -> None:
-        """Shows who drafted what, or Markdown."""
+        """Shows who drafted what instead of the styles of Markdown, or those again."""
         shown = shown and self.turn.role == "assistant"
         if shown == self._drafts:
             return
@@ -93,7 +95,7 @@ class Entry:
 
     def drop(self) -> None:
         """Forgets everything that can be worked out again."""
-        self._reader, self._read, self._finished = None, 0, False
+        self._reader, self._drafted, self._read, self._finished = None, Drafted(), 0, False
         self._colours.clear()
         self.unlay()
 
@@ -116,20 +118,24 @@ class Entry:
         if self._sections and self._sections[0].height != head.height:
             changed = 0
         sections: list[Laid | LaidFence] = [head, *self._sections[1:same]]
-        more, extra = reader.hanging() if not self._finished else ("", None)
+        more, start, extra = reader.hanging() if not self._finished else ("", 0, None)
+        drafted = self._drafted if self._drafts else None
         blocks = reader.blocks if extra is None else [*reader.blocks, extra]
         for at in range(self._settled, len(blocks)):
             block, first = blocks[at], at == 0
             hanging = more if at == len(reader.blocks) - 1 and extra is None else ""
             if block.kind == "fence":
-                coloured = [] if block is extra else self._coloured(at, block)
+                coloured = [] if block is extra or self._drafts else self._coloured(at, block)
                 kept = fence is not None and fence.block is block
-                laid = fence if fence is not None and kept else LaidFence(block, width, first=first, coloured=coloured)
-                grown = laid.grow(hanging)
+                if fence is not None and kept:
+                    laid = fence
+                else:
+                    laid = LaidFence(block, width, first=first, coloured=coloured, drafted=drafted)
+                grown = laid.grow(hanging, start)
                 changed += grown if kept else 0
                 sections.append(laid)
             else:
-                sections.append(lay(block, width, first=first, more=hanging))
+                sections.append(lay(block, width, first=first, more=hanging, start=start, drafted=drafted))
         self._settled = max(0, len(reader.blocks) - (0 if self._finished else 1))
         sections.append(self._foot(width))
         self._sections, self.width = sections, width
@@ -151,6 +157,10 @@ class Entry:
             return Place()
         within = at - (self._starts[section - 1] if section else 0)
         return Place(laid.block.number, laid.is_last(within))
+
+    def in_head(self, at: int) -> bool:
+        """Whether this row is above the text, where the turn's name stands and what goes with it."""
+        return bool(self._starts) and at < self._starts[0]
 
     def blocks(self) -> int:
         """How many code blocks there are."""
@@ -187,13 +197,11 @@ class Entry:
 
     def _catch_up(self) -> None:
         if self._reader is None:
-            plain = self._drafts or self.turn.role == "user"
-            self._reader = Plain() if plain else Reader()
+            self._reader = Plain() if self.turn.role == "user" else Reader()
         for text, drafter in self._pieces[self._read :]:
-            if isinstance(self._reader, Plain):
-                self._reader.feed(text, drafter if self._drafts else "")
-            else:
-                self._reader.feed(text)
+            size = self._reader.size
+            self._reader.feed(text)
+            self._drafted.add(self._reader.size - size, drafter)
         self._read = len(self._pieces)
         if self.turn.state != "streaming" and not self._finished:
             before = self._reader.blocks
@@ -215,7 +223,7 @@ class Entry:
         return colouring.lines
 
     def _head(self, width: int) -> Laid:
-        who = YOU if self.turn.role == "user" else strip_controls(self.turn.model) or "Paceline"
+        who = YOU if self.turn.role == "user" else labels.model(self.turn.model) or "Paceline"
         which = f"< {self.branch[0]}/{self.branch[1]} >" if self.branch[1] > 1 else ""
         name = shorten(untab(who), max(1, width - measure([(which, ())]) - 1))
         blank = max(1, width - measure([(name + which, ())]))
@@ -223,6 +231,8 @@ class Entry:
         rows = [Row(((name, (role,)), (" " * blank, ()), (which, ("branch",))) if which else ((name, (role,)),))]
         for attached in self.turn.attached:
             rows += _attachment(attached, width, self.unfolded)
+        if self.turn.skipped:
+            rows += _forgotten(self.turn, width, self.unfolded)
         return Laid(rows)
 
     def _foot(self, width: int) -> Laid:
@@ -249,13 +259,22 @@ def branch_columns(entry: Entry) -> tuple[range, range]:
 
 def _attachment(attached: Attached, width: int, unfolded: bool) -> list[Row]:
     rows = [Row(((shorten(f"+ {labels.attachment(attached)}", width), ("attached",)),))]
-    if unfolded:
-        shown = strip_controls(attached.text).splitlines()
-        for line in shown[:SHOWN_LINES]:
-            text = untab(line)
-            rows += [Row((("  " + text[a:b], ("quote",)),)) for a, b in breaks(text, max(1, width - 2))]
-        if len(shown) > SHOWN_LINES:
-            rows.append(Row(((f"  … {len(shown) - SHOWN_LINES:,} more lines", ("attached",)),)))
+    return [*rows, *_unfolded(attached.text, width)] if unfolded else rows
+
+
+def _forgotten(turn: Turn, width: int, unfolded: bool) -> list[Row]:
+    """What the model is no longer shown from this turn on."""
+    rows = [Row(spans) for spans in wrap([(labels.left_out(turn), ("state",))], width)]
+    return [*rows, *_unfolded(turn.summary, width)] if unfolded else rows
+
+
+def _unfolded(text: str, width: int) -> list[Row]:
+    """The beginning of a text that goes with a turn."""
+    rows, shown = [], strip_controls(text).splitlines()
+    for line in map(untab, shown[:SHOWN_LINES]):
+        rows += [Row((("  " + line[a:b], ("quote",)),)) for a, b in breaks(line, max(1, width - 2))]
+    if len(shown) > SHOWN_LINES:
+        rows.append(Row(((f"  … {len(shown) - SHOWN_LINES:,} more lines", ("attached",)),)))
     return rows
 
 

@@ -86,7 +86,6 @@ class Prompt(TextArea):
         self._burst = Burst()
         self._sending: Timer | None = None  # an Enter that waits for what may follow it
         self._pasting: list[str] = []  # what has come of a paste without brackets
-        self._last = 0.0  # when the last key came
         self._settling: Timer | None = None
         self._word = ""
 
@@ -149,20 +148,21 @@ class Prompt(TextArea):
             self._end_paste()
             self._sending = self.set_timer(HOLD, self._send)
             return True
-        if self._sending is not None:
-            self._sending.stop()
-            self._sending = None
-        if begun := self._burst.beginning():
-            self._take_back(begun.removesuffix("\n"))
-            self._pasting.append(begun)
+        self._take_back()
         self._pasting.append("\n" if character == "\r" else character)
         self._wait_for_more()
         return True
 
-    def _take_back(self, typed: str) -> None:
-        """Text before the cursor was the beginning of a paste."""
-        row, column = self.cursor_location
-        self.delete((row, max(0, column - len(typed))), (row, column), maintain_selection_offset=False)
+    def _take_back(self) -> None:
+        """What was typed last was the beginning of a paste; an Enter in it sends nothing."""
+        if self._sending is not None:
+            self._sending.stop()
+            self._sending = None
+        if begun := self._burst.beginning():
+            row, column = self.cursor_location
+            start = max(0, column - len(begun.removesuffix("\n")))
+            self.delete((row, start), (row, column), maintain_selection_offset=False)
+            self._pasting.append(begun)
 
     def _send(self) -> None:
         self._sending = None
@@ -171,8 +171,12 @@ class Prompt(TextArea):
     async def _on_paste(self, event: events.Paste) -> None:
         event.stop()
         event.prevent_default()
+        if self._sending is None:
+            self._end_paste()
+        else:  # right behind an Enter: it would be sent, too
+            self._take_back()
+        self._pasting.append(event.text)
         self._end_paste()
-        self._paste(event.text)
 
     def _paste(self, text: str) -> None:
         text = cleaned(text)

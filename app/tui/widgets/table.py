@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from itertools import zip_longest
 
+from paceline.tui.widgets.drafted import Shown
 from paceline.tui.widgets.inline import inline
 from paceline.tui.widgets.rows import Row, Span, measure, wrap
 
@@ -12,16 +13,24 @@ GAP = 2  # cells between columns
 _BAR = re.compile(r"(?<!\\)\|")
 
 
-def table(lines: Sequence[str], width: int) -> list[Row]:
-    """The rows of a table. lines: the head, the line below it that says how columns are aligned, the others."""
+def table(lines: Sequence[str], width: int, drafted: Sequence[Shown] = ()) -> list[Row]:
+    """The rows of a table. lines: the head, the line below it that says how columns are aligned, the others.
+
+    drafted: the lines again, where the styles are those of who drafted them.
+    """
     head, delimiters, *others = lines
     aligned = [_alignment(cell) for cell in _cells(delimiters)]
     count = max(1, len(aligned))
     content = [[inline(cell) for cell in (*_cells(line), *[""] * count)[:count]] for line in (head, *others)]
     widths = fit([max(measure(row[at]) for row in content) for at in range(count)], width - GAP * (count - 1))
     if not widths:
-        return [Row(part) for line in lines for part in wrap([(line, ())], width)]
+        whole = [shown.paint([(line, ())]) for line, shown in zip(lines, drafted, strict=True)] if drafted else []
+        return [Row(part) for line in whole or [[(line, ())] for line in lines] for part in wrap(line, width)]
     bold = [[(text, (*names, "strong")) for text, names in cell] for cell in content[0]]
+    if drafted:
+        shown = [drafted[0], *drafted[2:]]
+        content = [[line.paint(cell) for cell in row] for line, row in zip(shown, content, strict=True)]
+        bold = content[0]
     rule = Row((((" " * GAP).join("─" * each for each in widths), ("frame",)),))
     rows = [*_laid(bold, widths, aligned), rule]
     for row in content[1:]:

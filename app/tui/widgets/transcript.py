@@ -11,30 +11,33 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.geometry import Region, Size
 from textual.message import Message
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
 
 from paceline.chat.turns import Turn
+from paceline.tui.widgets import colouring
 from paceline.tui.widgets.column import Column
-from paceline.tui.widgets.fence import OFFERS, Offer, offered, offers_row
+from paceline.tui.widgets.fence import OFFERS, Offer, offered
 from paceline.tui.widgets.layout import BLANK
 from paceline.tui.widgets.message import Entry, branch_columns
 from paceline.tui.widgets.palette import GUTTER, Palette
 from paceline.tui.widgets.rows import Row, wrap
+from paceline.tui.widgets.rowview import RowView
+from paceline.tui.widgets.selection import Selection
+from paceline.tui.widgets.strips import Strips
+from paceline.tui.widgets.toasts import stand_above
 
 FRAME = 1 / 15  # seconds between pictures while text arrives
-KEPT_ROWS = 2000  # drawn rows that are kept
 _STYLES = (
     *("you", "model", "branch", "attached", "state", "failed", "selected", "greeting"),
     *("heading", "heading1", "strong", "emphasis", "struck", "code", "link", "address", "quote", "quote-mark", "mark"),
     *("frame", "fence", "fence-title", "offer", "offer-key"),
-    *("keyword", "type", "function", "builtin", "constant", "number", "string", "comment", "added", "removed"),
+    *colouring.NAMES,
     *("drafted-ngram", "drafted-edit", "drafted-draft", "drafted-lookahead", "drafted-other"),
 )
 
 
-class Transcript(ScrollView, can_focus=True):
+class Transcript(RowView, can_focus=True):
     """A conversation. It follows its end while text arrives, unless the person has scrolled up."""
 
     ALLOW_SELECT = False  # with the mouse: rows are no document; blocks are copied, and terminals select by themselves
@@ -92,22 +95,21 @@ class Transcript(ScrollView, can_focus=True):
         self._greeting = greeting
         self._column = Column()
         self._following = True
-        self._at: tuple[int | None, int | None] = (None, None)  # what is selected: place of the turn, block
+        self._at = Selection()
         self._changed: set[int] = set()  # ids of turns with text that is not drawn yet
         self._frame_due = False
         self._drawn = 0.0  # when the last frame was
         self._colouring = False
         self._settling = False
-        self._looks: Palette | None = None
-        self._strips: dict[tuple[Row, bool], Strip] = {}  # by what is in it, and whether it is marked
+        self._strips: Strips | None = None
 
     # --- what is shown
 
     @property
     def selected(self) -> tuple[int | None, int | None]:
         """Id of the selected turn, and number (from 0) of its selected block."""
-        place, block = self._at
-        return (None if place is None else self._column.entries[place].turn.id), block
+        at = self._at
+        return (None if at.place is None else self._column.entries[at.place].turn.id), at.block
 
     @property
     def following(self) -> bool:
@@ -124,7 +126,7 @@ class Transcript(ScrollView, can_focus=True):
         self._drafts = shown
         for entry in self._column.entries:
             entry.show_drafts(shown)
-        self._select((self._at[0], None))
+        self._select(Selection(self._at.place))
         self._resize()
 
     def show(self, turns: Sequence[Turn], branches: Mapping[int, tuple[int, int]] | None = None) -> None:
@@ -143,7 +145,7 @@ class Transcript(ScrollView, can_focus=True):
             entry.branch = branches.get(turn.id, (1, 1))
             entry.unlay()
             entries.append(entry)
-        self._select((None, None))
+        self._select(Selection())
         self._column = Column(entries, self._width)
         self._changed.clear()
         self._following = True
@@ -172,67 +174,44 @@ class Transcript(ScrollView, can_focus=True):
         entry.branch = branch or entry.branch
         self._redraw(entry)
 
-    def remove_from(self, turn: int) -> None:
-        """Takes this turn and all after it away."""
-        place = self._column.place(turn)
-        if self._at[0] is not None and self._at[0] >= place:
-            self._select((None, None))
-        self._changed.difference_update(self._column.cut(place))
-        self._settle()
-        self.refresh()
-
     # --- selecting
 
     def select(self, turn: int | None, block: int | None = None) -> None:
         """Selects a turn or one of its code blocks and brings it into view."""
-        self._go((None if turn is None else self._column.place(turn), block))
+        self._go(Selection(None if turn is None else self._column.place(turn), block))
 
     def action_next(self) -> None:
         """Selects the next turn or code block."""
-        place, block = self._at
-        if place is None:
-            self._go_to_turn(len(self._column) - 1)
-        elif (following := 0 if block is None else block + 1) < self._column.entries[place].blocks():
-            self._go((place, following))
-        elif place + 1 < len(self._column):
-            self._go((place + 1, None))
+        self._go(self._at.next(self._column))
 
     def action_previous(self) -> None:
         """Selects the turn or code block before."""
-        place, block = self._at
-        if place is None:
-            self._go_to_turn(len(self._column) - 1)
-        elif block is not None:
-            self._go((place, block - 1 if block else None))
-        elif place > 0:
-            blocks = self._column.entries[place - 1].blocks()
-            self._go((place - 1, blocks - 1 if blocks else None))
+        self._go(self._at.previous(self._column))
 
     def action_next_turn(self) -> None:
         """Selects the next turn."""
-        self._go_to_turn(len(self._column) - 1 if self._at[0] is None else self._at[0] + 1)
+        self._go(self._at.turn(self._column, 1))
 
     def action_previous_turn(self) -> None:
         """Selects the turn before."""
-        self._go_to_turn(len(self._column) - 1 if self._at[0] is None else self._at[0] - 1)
+        self._go(self._at.turn(self._column, -1))
 
     def action_unselect(self) -> None:
         """Selects nothing."""
-        self._select((None, None))
+        self._select(Selection())
 
     def action_unfold(self) -> None:
         """Shows or hides what is attached to the selected turn."""
-        if self._at[0] is not None:
-            entry = self._column.entries[self._at[0]]
+        if self._at.place is not None:
+            entry = self._column.entries[self._at.place]
             entry.unfolded = not entry.unfolded
             self._redraw(entry)
 
     def action_offer(self, action: str) -> None:
         """Posts BlockAction for the selected block, or the only block of the selected turn."""
-        place, block = self._at
-        if place is None:
+        if self._at.place is None:
             return
-        entry = self._column.entries[place]
+        entry, block = self._column.entries[self._at.place], self._at.block
         if block is None and entry.blocks() == 1:
             block = 0
         if block is not None:
@@ -241,36 +220,16 @@ class Transcript(ScrollView, can_focus=True):
     def action_turn(self, action: str) -> None:
         """Posts TurnAction for the selected turn; without one, for the last."""
         if self._column.entries:
-            place = -1 if self._at[0] is None else self._at[0]
+            place = -1 if self._at.place is None else self._at.place
             self.post_message(self.TurnAction(self._column.entries[place].turn.id, action))
 
     # --- scrolling
-
-    def action_scroll_home(self) -> None:
-        """Shows the beginning."""
-        self._move(0)
 
     def action_scroll_end(self) -> None:
         """Shows the end, and follows it."""
         self._following = True
         self._settle()
         self.refresh()
-
-    def action_page_up(self) -> None:
-        """Shows what is above."""
-        self._move(self.scroll_offset.y - max(1, self._room.height - 2))
-
-    def action_page_down(self) -> None:
-        """Shows what is below."""
-        self._move(self.scroll_offset.y + max(1, self._room.height - 2))
-
-    def action_scroll_up(self) -> None:
-        """One row up."""
-        self._move(self.scroll_offset.y - 1)
-
-    def action_scroll_down(self) -> None:
-        """One row down."""
-        self._move(self.scroll_offset.y + 1)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """What has come into view is laid out."""
@@ -282,12 +241,12 @@ class Transcript(ScrollView, can_focus=True):
     def on_resize(self, event: events.Resize) -> None:
         """Only what can be seen is laid out anew; what was at the top stays there."""
         self._resize()
+        stand_above(self.screen, self.region.bottom)  # never over what is being written
 
     def notify_style_update(self) -> None:
         """The theme is another one."""
         super().notify_style_update()
-        self._looks = None
-        self._strips.clear()
+        self._strips = None
         self.refresh()
 
     async def on_click(self, event: events.Click) -> None:
@@ -297,7 +256,7 @@ class Transcript(ScrollView, can_focus=True):
             return
         entry, row = found
         place, column = entry.place(row), event.x - GUTTER
-        self._select((self._column.place(entry.turn.id), place.block))
+        self._select(Selection(self._column.place(entry.turn.id), place.block))
         if row == 0:
             for action, columns in zip(("left", "right"), branch_columns(entry), strict=True):
                 if column in columns:
@@ -306,48 +265,31 @@ class Transcript(ScrollView, can_focus=True):
             offer = offered(self._offers, column, self._width, entry.indent_of(place.block))
             if offer is not None:
                 self.post_message(self.BlockAction(entry.turn.id, place.block, offer.action))
-        elif row <= len(entry.turn.attached) and not entry.unfolded:
+        elif entry.in_head(row) and not entry.unfolded:
             self.action_unfold()
 
     # --- drawing
 
     def render_line(self, y: int) -> Strip:
         """One row of the screen."""
-        palette, width = self._palette, self._width + GUTTER
+        strips = self._drawn_strips
         if not len(self._column):
-            return palette.strip(self._greeting_row(y), width, marked=False)
+            return strips.plain(self._greeting_row(y))
         found = self._column.at(y + self.scroll_offset.y)
         if found is None or not found[0].width:
-            return palette.strip(BLANK, width, marked=False)
-        entry, row = found
-        key = (self._row(entry, row), self._is_marked(entry, row))
-        if key not in self._strips:
-            if len(self._strips) > KEPT_ROWS:
-                self._strips.clear()
-            self._strips[key] = palette.strip(key[0], width, marked=key[1])
-        return self._strips[key]
-
-    def _row(self, entry: Entry, row: int) -> Row:
-        place = entry.place(row)
-        if place.offers and place.block is not None and entry.turn.state != "streaming":
-            return offers_row(self._offers, self._width, entry.indent_of(place.block))
-        return entry.row(row)
+            return strips.plain(BLANK)
+        return strips.of(*found, marked=self._at.covers(self._column, *found))
 
     def _greeting_row(self, y: int) -> Row:
         lines = wrap([(self._greeting, ("greeting",))], self._width) if self._greeting else []
         return Row(lines[y]) if y < len(lines) else BLANK
 
-    def _is_marked(self, entry: Entry, row: int) -> bool:
-        place, block = self._at
-        if place is None or entry is not self._column.entries[place] or row == entry.height - 1:
-            return False
-        return block is None or row in entry.rows_of(block)
-
     @property
-    def _palette(self) -> Palette:
-        if self._looks is None:
-            self._looks = Palette(self._look, {*_STYLES}, self.rich_style)
-        return self._looks
+    def _drawn_strips(self) -> Strips:
+        if self._strips is None or self._strips.width != self._width:
+            palette = Palette(self._look, {*_STYLES}, self.rich_style)
+            self._strips = Strips(palette, self._width, self._offers)
+        return self._strips
 
     def _look(self, name: str) -> Style:
         """What a style is, without what is behind it. A colour that lets something through is mixed here."""
@@ -359,14 +301,9 @@ class Transcript(ScrollView, can_focus=True):
         return style
 
     @property
-    def _room(self) -> Size:
-        """Cells beside the scroll bar."""
-        return self.scrollable_content_region.size
-
-    @property
     def _width(self) -> int:
         """Cells that text has."""
-        return max(1, self._room.width - GUTTER)
+        return max(1, self.room.width - GUTTER)
 
     # --- keeping things where they belong
 
@@ -380,7 +317,7 @@ class Transcript(ScrollView, can_focus=True):
         """Draws what has come since the last frame."""
         self._frame_due, self._drawn = False, monotonic()
         changed, self._changed = self._changed, set()
-        if not self._room.width or not changed:
+        if not self.room.width or not changed:
             return
         first = min(self._column.changed(self._column.place(turn)) for turn in changed)
         before = self.scroll_offset.y
@@ -389,32 +326,31 @@ class Transcript(ScrollView, can_focus=True):
             self.refresh()
         else:
             top = max(0, first - before)
-            if top < self._room.height:
-                self.refresh(Region(0, top, self._room.width, self._room.height - top))
+            if top < self.room.height:
+                self.refresh(Region(0, top, self.room.width, self.room.height - top))
 
     def _resize(self) -> None:
-        self._strips.clear()
-        if self._room.width:
+        if self.room.width:
             top = self._column.resize(self._width, self.scroll_offset.y)
             self._settle(top)
             self.refresh()
 
     def _settle(self, top: int | None = None) -> None:
         """Lays out what can be seen, and puts the scroll bar where that is. top: the row that is to be first."""
-        if not self._room.width or self._settling:
+        if not self.room.width or self._settling:
             return
         self._settling = True
         try:
-            height = self._room.height
+            height = self.room.height
             top = self.scroll_offset.y if top is None else top
             top = self._column.end(height) if self._following else self._column.visible(top, height)
-            size = Size(self._room.width, self._column.height)
+            size = Size(self.room.width, self._column.height)
             if self.virtual_size != size:
                 # a longer conversation is no reason to lay out the screen: only the scroll bar changes
                 self.set_reactive(Widget.virtual_size, size)
                 self._scroll_update(size)
             if top != self.scroll_offset.y:
-                self._move(top)
+                self.move(top)
         finally:
             self._settling = False
         self._column.forget(top)
@@ -422,7 +358,7 @@ class Transcript(ScrollView, can_focus=True):
 
     def _go_on_colouring(self) -> None:
         """Colours code that is in view, a little at a time, so that keys are heard in between."""
-        seen = self._column.seen(self.scroll_offset.y, self._room.height)
+        seen = self._column.seen(self.scroll_offset.y, self.room.height)
         if not self._colouring and any(entry.uncoloured for entry, _ in seen):
             self._colouring = True
             self.call_later(self._colour)
@@ -430,31 +366,24 @@ class Transcript(ScrollView, can_focus=True):
     def _colour(self) -> None:
         self._colouring = False
         top = self.scroll_offset.y
-        for entry, start in self._column.seen(top, self._room.height):
+        for entry, start in self._column.seen(top, self.room.height):
             if entry.uncoloured:
                 for rows in entry.colour():
-                    self.refresh(Region(0, start - top + rows.start, self._room.width, len(rows)))
+                    self.refresh(Region(0, start - top + rows.start, self.room.width, len(rows)))
                 break
         self._go_on_colouring()
 
-    def _move(self, top: float) -> None:
-        """Makes this the first row, at once."""
-        self.scroll_to(y=top, animate=False, force=True)
-
-    def _go_to_turn(self, place: int) -> None:
-        if len(self._column):
-            self._go((min(max(0, place), len(self._column) - 1), None))
-
-    def _go(self, at: tuple[int | None, int | None]) -> None:
-        """Selects, and brings into view."""
-        self._select(at)
-        place, block = at
-        if place is None or not self._room.width:
+    def _go(self, at: Selection | None) -> None:
+        """Selects, and brings into view. None: there is nothing to go to."""
+        if at is None:
             return
-        self._column.lay(place)
-        entry = self._column.entries[place]
-        rows = range(entry.height) if block is None else entry.rows_of(block)
-        first, height, top = self._column.start(place) + rows.start, self._room.height, self.scroll_offset.y
+        self._select(at)
+        if at.place is None or not self.room.width:
+            return
+        self._column.lay(at.place)
+        entry = self._column.entries[at.place]
+        rows = range(entry.height) if at.block is None else entry.rows_of(at.block)
+        first, height, top = self._column.start(at.place) + rows.start, self.room.height, self.scroll_offset.y
         if first < top or len(rows) >= height:
             top = first
         elif first + len(rows) > top + height:
@@ -463,7 +392,7 @@ class Transcript(ScrollView, can_focus=True):
         self._settle(top)
         self.refresh()
 
-    def _select(self, at: tuple[int | None, int | None]) -> None:
+    def _select(self, at: Selection) -> None:
         if at != self._at:
             self._at = at
             self.post_message(self.Selected(*self.selected))

@@ -161,12 +161,18 @@ async def one(session: object, name: str, text: str, strokes: list, figures: Fig
     def place(at: int) -> Place:
         return Place(uri, "python", version, text[:at], text[at:], name, "")
 
+    def hear(answer: object) -> None:
+        nonlocal heard
+        heard = answer
+
+    heard, session.heard = None, hear  # the last thing before `suggest` returns
+
     async def request(where: Place, number: int) -> None:
         began = time.perf_counter()
         shown = await session.suggest(where)
         took = time.perf_counter() - began
         if not shown:
-            figures.sources[session.silences[-1]] += 1
+            figures.sources[heard.silence] += 1
             return
         answer = shown[0].answer
         figures.sources[answer.source] += 1

@@ -1,5 +1,7 @@
 """A change as hunks that a person chooses from, and as rows to look at."""
 
+import itertools
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -67,7 +69,7 @@ def test_rows_number_the_lines_of_both_texts(before, after, context):
         assert row.kind == "gap" or row.old is None or old[row.old - 1] == row.text
         assert row.kind == "gap" or row.new is None or new[row.new - 1] == row.text
         assert (row.hunk is not None) == (row.kind in ("in", "out"))
-        assert all(0 <= start < end <= len(row.text) for start, end in row.marks)
+        assert row.other is None or row.other in (new if row.kind == "out" else old)
 
 
 @settings(deadline=None)
@@ -83,15 +85,10 @@ def test_both_views_show_every_line_that_goes_or_comes(before, after):
     assert len(comes) == sum(len(hunk.new) for hunk in hunks(both))
 
 
-def test_what_differs_within_a_line_is_marked():
-    (pair,) = side_by_side(change("total = price + tax\n", "total = price * tax\n"))
-    assert pair.left.text[slice(*pair.left.marks[0])] == "+"
-    assert pair.right.text[slice(*pair.right.marks[0])] == "*"
-
-
-def test_lines_that_have_nothing_in_common_are_not_marked():
-    (pair,) = side_by_side(change("abc def\n", "123 456 789 +++\n"))
-    assert (pair.left.marks, pair.right.marks) == ((), ())
+def test_lines_know_which_ones_stand_in_their_place():
+    first, second = side_by_side(change("price\n", "cost\ntax\n"))
+    assert (first.left.other, first.right.other) == ("cost", "price")
+    assert (second.left, second.right.other) == (None, None)
 
 
 def test_lines_far_from_any_change_are_a_gap():
@@ -99,6 +96,28 @@ def test_lines_far_from_any_change_are_a_gap():
     rows = unified(change(text, text.replace("line 15\n", "LINE 15\n")))
     assert [(row.kind, row.text) for row in rows if row.kind == "gap"] == [("gap", "12 lines"), ("gap", "11 lines")]
     assert len(rows) == 2 + 2 + 6
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.randoms(use_true_random=False), st.integers(0, 40))
+def test_hunks_of_long_texts_are_what_differs_between_them(chance, changed):
+    old = [f"value {chance.randrange(900)}\n" for _ in range(1500)]
+    new = list(old)
+    for _ in range(changed):
+        at = chance.randrange(1200)
+        new[at : at + chance.randrange(3)] = ["new\n"] * chance.randrange(3) + new[1300 : 1300 + chance.randrange(3)]
+    both = change("".join(old), "".join(new))
+    found = hunks(both)
+    assert accepted(both, {hunk.index for hunk in found}) == both.after
+    assert sum(len(hunk.old) + len(hunk.new) for hunk in found) <= 8 * changed + 8
+    assert all(one.old_start + len(one.old) < other.old_start for one, other in itertools.pairwise(found))
+
+
+def test_a_long_file_that_changes_everywhere_is_compared_at_once():
+    before = "".join(f"def f{at}():\n    return {at}\n\n" for at in range(6000))
+    found = hunks(change(before, before.replace("return ", "yield ")))
+    assert len(found) == 6000
+    assert all((len(hunk.old), len(hunk.new)) == (1, 1) for hunk in found)
 
 
 def test_a_long_file_with_a_small_change_is_compared_at_once():

@@ -421,9 +421,10 @@ def test_events_of_documents_that_are_not_open_are_ignored(editor):
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="there is no Git")
 def test_changes_since_the_last_commit_are_shown_of_files_that_are_not_open(tmp_path):
+    key = "ghp_" + "a1B2" * 9
     editor = Editor(tmp_path, ContextSettings())
     for name in ("other.py", "opened.py", ".env", "main.py"):
-        editor.write(name, "start = 1\n")
+        editor.write(name, f"start = 1\n{key}\n")
     for words in (
         ["init", "-q"],
         ["add", "-f", "."],
@@ -437,6 +438,7 @@ def test_changes_since_the_last_commit_are_shown_of_files_that_are_not_open(tmp_
     (shown,) = editor.shown("main.py")
     assert shown.name == "other.py"
     assert "+def derailleur(): return 'of other.py'" in shown.text
+    assert key not in shown.text  # which the mark of its line does not hide
 
 
 def test_reading_in_one_thread_and_typing_in_another_get_on(editor):

@@ -15,6 +15,7 @@ const ICONS = {
 
 // as `quiet.py` has them; the server sends the words
 const REASONS = {
+  unread: "the editor's last change could not be read",
   off: "completions are switched off",
   language: "completions are switched off for this language",
   ignored: "the settings say to leave this file alone",

@@ -1,0 +1,139 @@
+"""What was begun and not sent comes back to whoever opens the session next, and to nobody who should not have it."""
+
+import os
+import sqlite3
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from paceline.chat import schema
+from paceline.chat.store import Store
+from paceline.chat.turns import Attached, Draft, Unsent
+from paceline.errors import InputError
+from support.written_turns import ATTACHED, TEXTS, user
+
+HERE = "/work"
+ONE = Unsent("Why does", (Attached("output", "$ make", "failed\n"),), None, (Draft("And then?"),))
+
+DRAFTS = st.builds(Draft, TEXTS, ATTACHED.map(tuple), st.integers(min_value=0, max_value=9), TEXTS)
+UNSENT = st.builds(
+    Unsent,
+    TEXTS,
+    ATTACHED.map(tuple),
+    st.none() | st.integers(min_value=1),
+    st.lists(DRAFTS, max_size=3).map(tuple),
+)
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "sessions.sqlite3"
+
+
+@settings(max_examples=60, deadline=None)
+@given(unsent=UNSENT, workspace=TEXTS)
+def test_whatever_it_is_it_comes_back_as_it_was(unsent, workspace):
+    store = Store(None)
+    session = store.create(workspace)
+    for id_ in (session.id, ""):
+        store.keep_unsent(unsent, id_, workspace)
+        assert (store.unsent(id_, workspace) or Unsent()) == unsent
+    store.close()
+
+
+def test_it_is_there_after_closing_and_opening(file):
+    store = Store(file)
+    session = store.create(HERE)
+    store.keep_unsent(ONE, session.id, HERE)
+    store.close()
+    again = Store(file)
+    assert again.unsent(session.id, HERE) == ONE
+    assert again.unsent("", HERE) is None
+
+
+def test_what_was_kept_last_is_all_that_is_kept(file):
+    store = Store(file)
+    session = store.create(HERE)
+    store.keep_unsent(ONE, session.id, HERE)
+    store.keep_unsent(Unsent("Why does it"), session.id, HERE)
+    store.keep_unsent(Unsent("of one that is not begun"), "", HERE)
+    assert store.unsent(session.id, HERE) == Unsent("Why does it")
+    store.keep_unsent(Unsent(), session.id, HERE)
+    assert store.unsent(session.id, HERE) is None
+    assert store.unsent("", HERE) == Unsent("of one that is not begun")
+
+
+def test_what_another_window_shows_stays_there(file):
+    first, second = Store(file), Store(file)
+    session = first.create(HERE)
+    first.keep_unsent(ONE, session.id, HERE)
+    assert second.unsent(session.id, HERE) is None
+    second.keep_unsent(Unsent("another"), session.id, HERE)
+    assert first.unsent(session.id, HERE) == ONE
+    first.close()
+    second.close()
+    third = Store(file)
+    assert third.unsent(session.id, HERE) == Unsent("another")
+    third.keep_unsent(Unsent(), session.id, HERE)
+    assert third.unsent(session.id, HERE) == ONE
+
+
+def test_what_a_process_leaves_that_is_killed_is_taken(file):
+    killed = (
+        "import os, sys\nfrom pathlib import Path\nfrom paceline.chat.store import Store\n"
+        "from paceline.chat.turns import Unsent\nstore = Store(Path(sys.argv[1]))\n"
+        f"store.keep_unsent(Unsent('half a sent'), '', {HERE!r})\nos._exit(9)\n"
+    )
+    subprocess.run([sys.executable, "-c", killed, str(file)], check=False, env={**os.environ})
+    store = Store(file)
+    assert store.unsent("", HERE) == Unsent("half a sent")
+    other = Store(file)
+    assert other.unsent("", HERE) is None, "it is shown in the first window now"
+
+
+def test_a_session_that_is_not_begun_belongs_to_its_folder(file):
+    store = Store(file)
+    store.keep_unsent(ONE, "", HERE)
+    assert store.unsent("", "/elsewhere") is None
+    assert store.unsent("", HERE) == ONE
+
+
+def test_it_goes_with_its_session(file):
+    store = Store(file)
+    session = store.create(HERE)
+    store.keep_unsent(ONE, session.id, HERE)
+    store.delete(session.id)
+    with pytest.raises(InputError):
+        store.keep_unsent(ONE, session.id, HERE)
+    store.close()
+    connection = sqlite3.connect(file)
+    assert connection.execute("SELECT count(*) FROM unsent").fetchone() == (0,)
+    connection.close()
+
+
+def test_a_file_of_the_version_before_is_brought_up_to_date(file, monkeypatch):
+    monkeypatch.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:1])
+    monkeypatch.setattr(schema, "VERSION", 1)
+    old = Store(file)
+    session = old.create(HERE)
+    old.add(session.id, user("Hi"))
+    old._database.close()
+    monkeypatch.undo()
+    store = Store(file)
+    assert [turn.text for turn in store.turns(session.id)] == ["Hi"]
+    store.keep_unsent(ONE, session.id, HERE)
+    assert store.unsent(session.id, HERE) == ONE
+
+
+def test_what_a_turn_says_of_those_before_it_can_change(file):
+    store = Store(file)
+    session = store.create(HERE)
+    turn = store.add(session.id, user("Hi"))
+    store.shorten(replace(turn, skipped=4, summary="They said hello.", text="not this"))
+    assert store.turns(session.id) == (replace(turn, skipped=4, summary="They said hello."),)
+    with pytest.raises(InputError):
+        store.shorten(replace(turn, id=99))
