@@ -30,6 +30,9 @@ COMMANDS = {
 }
 
 
+NEAR = 0.75  # how much of two options' names has to be the same for one to be suggested for the other
+
+
 class LazyGroup(click.Group):
     """Imports a subcommand when it is used, so that starting stays fast."""
 
@@ -108,6 +111,9 @@ def main() -> NoReturn:
         sys.exit(result if isinstance(result, int) else ExitCode.OK)
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)
+    except click.NoSuchOption as error:
+        _nearer(error).show()
+        sys.exit(error.exit_code)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
@@ -123,6 +129,17 @@ def main() -> NoReturn:
         _discard_output()
         click.echo(f"error: {error.strerror or error}" + (f": {error.filename}" if error.filename else ""), err=True)
         sys.exit(ExitCode.RESOURCE if error.errno in (errno.ENOSPC, errno.EDQUOT) else ExitCode.FAILURE)
+
+
+def _nearer(error: click.NoSuchOption) -> click.NoSuchOption:
+    """The same, without suggestions that share but a few letters with what was written."""
+    from difflib import SequenceMatcher
+
+    def same(each: str) -> float:
+        return SequenceMatcher(None, each.lstrip("-"), error.option_name.lstrip("-")).ratio()
+
+    near = [each for each in error.possibilities or () if same(each) >= NEAR]
+    return click.NoSuchOption(error.option_name, error.message, near, error.ctx)
 
 
 def _discard_output() -> None:

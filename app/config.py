@@ -123,7 +123,7 @@ class ChatConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reserve_tokens: Positive = 1024  # of the context, kept free for the answer
     paste_lines: Positive = 30  # a longer paste becomes an attachment
     command_seconds: Annotated[float, msgspec.Meta(gt=0)] = 120.0  # a command that `!` runs is ended after that
-    keys: dict[str, str] = {}  # action: keys, such as stop = "escape,ctrl+c"
+    keys: dict[str, str] = {}  # action: keys, such as drafts = "f2,ctrl+t"
 
 
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -77,10 +77,11 @@ def show_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         return
     from rich import box
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Column, Table
     from rich.text import Text
 
-    table = Table(*headers, box=box.SIMPLE_HEAD, header_style="", pad_edge=False, show_edge=False)
+    columns = (Column(Text(_one_line(header))) for header in headers)
+    table = Table(*columns, box=box.SIMPLE_HEAD, header_style="", pad_edge=False, show_edge=False)
     for row in rows:
         table.add_row(*(Text(_one_line(cell)) for cell in row))
     Console(file=sys.stdout, highlight=False).print(table)

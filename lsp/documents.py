@@ -183,7 +183,9 @@ class Documents(Workspace):
         version, known = _version(text_doc.version), document.version
         document.version = version
         if isinstance(change, types.TextDocumentContentChangePartial):
-            if _is_older(version, known) or is_elsewhere(change, document.lines):
+            if version is not None and known is not None and version < known:
+                self._wonder("a change of %s has an older version than the one before", document.uri)
+            if is_elsewhere(change, document.lines):
                 self._lose(document)
             if document.lost:
                 return
@@ -248,11 +250,6 @@ class Documents(Workspace):
 def _version(number: int) -> int | None:
     """A document's version; None where the editor tells none."""
     return None if number == NO_VERSION else number
-
-
-def _is_older(version: int | None, known: int | None) -> bool:
-    """Whether a change was made before one that is known: the protocol's versions rise with every change."""
-    return version is not None and known is not None and version < known
 
 
 def _split(uri: str) -> tuple[tuple[str, str], str]:

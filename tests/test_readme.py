@@ -10,6 +10,7 @@ import pytest
 from paceline.cli import COMMANDS
 from paceline.config import Config
 from paceline.errors import ExitCode
+from paceline.tui import keymap, themes
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -18,6 +19,7 @@ else:
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 
 def test_the_configuration_in_the_readme_is_the_default_one_key_by_key():
@@ -40,6 +42,27 @@ def test_the_two_commands_are_what_continuous_integration_runs():
     assert README.count('\npip install . && paceline ask "') == 1
     assert README.count("\npip install '.[test]' && pytest\n") == 1
     assert "^pip install \\. && paceline ask " in script and "pytest$" in script
+
+
+def test_contributors_change_what_they_test_and_continuous_integration_does_what_they_are_told():
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert CONTRIBUTING.count("\npython3 -m venv .venv && .venv/bin/pip install -e '.[dev]'\n") == 1
+    assert len(re.findall(r"^rm -rf build && pip install .* && mypy -p paceline$", CONTRIBUTING, re.MULTILINE)) == 1
+    assert "pip install -q -e '.[dev]'" in script and "^rm -rf build && pip install .*mypy -p paceline$" in script
+
+
+def test_all_actions_of_the_conversation_are_in_the_readme_and_those_of_other_places_that_it_names_exist():
+    told = README.split("Actions under `[chat.keys]`: ")[1].split("\n")[0]
+    usual = keymap.actions()
+    assert set(re.findall(r"\w+", told.split(".")[0])) == {
+        name.removeprefix("chat.") for name in usual if name.startswith("chat.")
+    }
+    assert set(re.findall(r"`(\w+\.\w+)`", told)) <= set(usual)
+
+
+def test_the_themes_of_the_readme_are_those_that_are_offered_first():
+    for name in themes.ABOUT:
+        assert re.search(rf"^theme = .*\b{name}\b", README, re.MULTILINE)
 
 
 @pytest.mark.parametrize("link", re.findall(r"\]\(([^)#:]+)\)", README))

@@ -11,7 +11,7 @@ from paceline.chat.happenings import Tell, Told, Working, working
 from paceline.chat.keeper import Keeper
 from paceline.chat.turns import Run, State, Turn
 from paceline.client.cancel import Cancel
-from paceline.client.events import End, Event, Note, Text
+from paceline.client.events import End, Event, Note, Progress, Text
 from paceline.errors import PacelineError
 
 KEPT_EVERY = 2.0  # seconds of an answer that a crash may cost
@@ -69,6 +69,8 @@ class Answering:
             self._end("failed", error="the answer ended early")
 
     def _take(self, event: Event) -> None:
+        if isinstance(event, Text | Progress) and event.model not in ("", self.turn.model):
+            self._answered_by(event.model)
         if isinstance(event, Text):
             self._add(event)
         elif (work := working(event)) is not None:
@@ -77,8 +79,16 @@ class Answering:
             self._tell(Told(event.text))
         elif isinstance(event, End):
             states: dict[str, State] = {"cancelled": "stopped", "superseded": "stopped", "length": "length"}
-            self.turn = replace(self.turn, model=event.model, timings=dict(event.timings))
+            self.turn = replace(self.turn, model=event.model or self.turn.model, timings=dict(event.timings))
             self._end(states.get(event.reason, "done"))
+
+    def _answered_by(self, model: str) -> None:
+        """It is known whose answer it is: kept now, as it may have no end."""
+        self.turn = replace(self.turn, model=model)
+        self._unkept.clear()
+        self._kept_at = time.monotonic()
+        self._safely(lambda: self._store.update(self.turn))
+        self._changed(self.turn)
 
     def _add(self, event: Text) -> None:
         run = Run(event.drafter, len(event.text))

@@ -16,7 +16,7 @@ from paceline.chat.keeper import Keeper
 from paceline.chat.tree import branches, leaf_below, path, siblings
 from paceline.chat.turns import Draft, Session, Turn
 from paceline.client.cancel import Cancel
-from paceline.client.events import Event, Extra, Message, Options
+from paceline.client.events import End, Event, Extra, Message, Options
 from paceline.errors import InputError, PacelineError
 
 
@@ -80,6 +80,10 @@ class Conversation:
         """Messages that wait."""
         return tuple(self._queue)
 
+    def turn(self, id: int | None) -> Turn | None:
+        """A turn of any branch; None where there is none of that number."""
+        return None if id is None else self._turns.get(id)
+
     def siblings(self, turn: int) -> tuple[int, ...]:
         """The turns that stand in the same place, in the order they were made."""
         return siblings(self._turns.values(), turn)
@@ -134,11 +138,15 @@ class Conversation:
         self._tell(Queued(len(self._queue)))
         return draft
 
-    def note(self, asked: str, done: str) -> None:
-        """Something was done beside the conversation, which it should know of. Not while an answer is written."""
+    def note(self, asked: str, done: str, end: End | None = None) -> None:
+        """Something was done beside the conversation, which it should know of. Not while an answer is written.
+
+        end: of the answer that it took, so that its figures count; None: it took none.
+        """
+        model, timings = ("", {}) if end is None else (end.model, dict(end.timings))
         if not self.answering:
             question = self._add(Turn(0, self._session.leaf, "user", asked))
-            self._add(Turn(0, question.id, "assistant", done))
+            self._add(Turn(0, question.id, "assistant", done, model=model, timings=timings))
 
     def stop(self) -> None:
         """End the answer that is being written: the engine stops computing. What waits behind it is kept waiting."""

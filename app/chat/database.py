@@ -43,8 +43,10 @@ class Database:
             yield connection
 
     @contextlib.contextmanager
-    def writing(self, *, lasting: bool = True) -> Iterator[sqlite3.Connection]:
+    def writing(self, *, lasting: bool = True, patience: float = PATIENCE) -> Iterator[sqlite3.Connection]:
         """A change, made whole or not at all. Raises ResourceError, after which the next one may be tried.
+
+        patience: seconds to wait for another process that writes.
 
         With a write-ahead log a commit survives a crash of the program at once. `synchronous` decides about loss of
         power: FULL (lasting) waits until the disk has it; NORMAL leaves that to the system, which takes no time, and
@@ -52,13 +54,29 @@ class Database:
         """
         with contextlib.suppress(sqlite3.Error):  # the transaction will say what is wrong
             self.connection.execute(f"PRAGMA synchronous = {'FULL' if lasting else 'NORMAL'}")
-        with self._transaction("BEGIN IMMEDIATE", "written") as connection:
+        with self._waiting(patience), self._transaction("BEGIN IMMEDIATE", "written") as connection:
             yield connection
+
+    def wipe(self) -> None:
+        """Leave nothing of what was deleted in the log beside the file, unless another process is at it."""
+        with self._waiting(0), contextlib.suppress(sqlite3.Error):
+            self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     def close(self) -> None:
         """Let go of the file."""
         with contextlib.suppress(sqlite3.Error):
             self.connection.close()
+
+    @contextlib.contextmanager
+    def _waiting(self, seconds: float) -> Iterator[None]:
+        """Wait so long for another process, meanwhile."""
+        with contextlib.suppress(sqlite3.Error):
+            self.connection.execute(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
+        try:
+            yield
+        finally:
+            with contextlib.suppress(sqlite3.Error):
+                self.connection.execute(f"PRAGMA busy_timeout = {int(PATIENCE * 1000)}")
 
     @contextlib.contextmanager
     def _transaction(self, begin: str, what: str) -> Iterator[sqlite3.Connection]:

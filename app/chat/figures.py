@@ -1,6 +1,9 @@
 """What answers took, added up by model: from the figures that are kept with each of them."""
 
+import contextlib
 import json
+import math
+import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -11,10 +14,12 @@ from typing import Any
 
 import msgspec
 
-from paceline.chat.database import Database
-from paceline.chat.rows import told
+from paceline.chat import schema
+from paceline.chat.database import PATIENCE, is_damage
+from paceline.errors import ResourceError
 
 SHORTEST = 8  # tokens of an answer whose speed tells something
+MOST = 1e15  # of anything; more is no figure
 # A session changes with each of its turns, and sessions have an index by that: CROSS has SQLite begin with them.
 _ENDED = """
     SELECT turn.created, model, state, timings FROM session CROSS JOIN turn ON turn.session = session.id
@@ -46,7 +51,7 @@ class Answer:
 
     model: str  # "": nobody said
     state: str  # as Turn has it
-    created: float  # seconds since the epoch
+    created: float  # seconds since the epoch; 0: not known
     timings: Timings
 
 
@@ -80,13 +85,13 @@ class Fared:
         self.accepted += _count(timings.draft_n_accepted)
         self.read += _count(timings.prompt_n)
         self.cached += _count(timings.cache_n)
-        if timings.predicted_per_second and tokens >= SHORTEST:
-            self._speeds.append(timings.predicted_per_second)
-        if timings.prompt_ms is not None and tokens:
-            self._waits.append(timings.prompt_ms + (timings.queued_ms or 0.0))
-        if timings.speed_up and timings.predicted_ms:
-            self._took += timings.predicted_ms
-            self._plain += timings.predicted_ms * timings.speed_up
+        if (speed := _known(timings.predicted_per_second)) and tokens >= SHORTEST:
+            self._speeds.append(speed)
+        if (reading := _known(timings.prompt_ms)) is not None and tokens:
+            self._waits.append(reading + (_known(timings.queued_ms) or 0.0))
+        if (speed_up := _known(timings.speed_up)) and (took := _known(timings.predicted_ms)):
+            self._took += took
+            self._plain += took * speed_up
 
     @property
     def per_second(self) -> float | None:
@@ -152,23 +157,42 @@ def added_up(answers: Iterable[Answer]) -> Answers:
     for each in answers:
         found.models[each.model].add(each)
         found.all.add(each)
-        found.first = min(found.first or each.created, each.created)
+        if each.created:
+            found.first = min(found.first or each.created, each.created)
     return found
 
 
 def kept_in(path: Path, since: float) -> Answers:
     """Those that were begun since then, in seconds since the epoch. No file: none, and it is not made.
 
+    The file is only read, whichever Paceline has written it and whatever is wrong with it. What somebody else has put
+    into it in the place of a figure is none.
+
     Raises InputError for a newer Paceline's file, ResourceError where it cannot be read.
     """
-    if not path.exists():
-        return Answers()
-    database = Database(path)
     try:
-        with database.reading() as connection:
+        if not path.exists():
+            return Answers()
+        with contextlib.closing(_opened(path)) as connection:
+            if not schema.version_of(connection, str(path)):
+                return Answers()  # another process is making it
             return added_up(_answers(connection, since))
-    finally:
-        database.close()
+    except (sqlite3.Error, OSError) as error:
+        said = error.strerror or str(error) if isinstance(error, OSError) else str(error)
+        damaged = isinstance(error, sqlite3.DatabaseError) and is_damage(error)
+        raise ResourceError(
+            f"the sessions in {path} cannot be read: {said}",
+            "open the app: it sets a damaged file aside and begins a new one"
+            if damaged
+            else "check the disk, and whose the folder is",
+        ) from error
+
+
+def _opened(path: Path) -> Connection:
+    """A connection that changes nothing. Raises sqlite3.Error."""
+    connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", timeout=PATIENCE, uri=True)
+    connection.text_factory = bytes  # so that a text need not be one
+    return connection
 
 
 def _answers(connection: Connection, since: float) -> Iterator[Answer]:
@@ -178,21 +202,42 @@ def _answers(connection: Connection, since: float) -> Iterator[Answer]:
         if (known := hash(row)) not in seen:
             seen.add(known)
             created, model, state, timings = row
-            yield Answer(told(model), state, created, _read(timings))
+            answer = Answer(_text(model), _text(state), _when(created), _read(timings))
+            if answer.model or answer.state != "done" or answer.timings != Timings():  # else a note: nobody answered
+                yield answer
 
 
-def _read(column: str | bytes) -> Timings:
-    if not column:
+def _read(column: object) -> Timings:
+    if not isinstance(column, bytes) or not column:
         return Timings()
     try:
         return _DECODER.decode(column)
-    except (msgspec.DecodeError, UnicodeError):
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
         pass
     try:
-        return msgspec.convert(json.loads(told(column)), Timings)
-    except (msgspec.ValidationError, ValueError, RecursionError):  # somebody else's, under the same names
+        return msgspec.convert(json.loads(_text(column)), Timings)
+    except (msgspec.ValidationError, ValueError, OverflowError, RecursionError):  # somebody else's, under these names
         return Timings()
 
 
+def _text(column: object) -> str:
+    """What rows.kept was given; of what is no text, what can be read."""
+    if not isinstance(column, bytes):
+        return str(column)
+    try:
+        return column.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return column.decode("utf-8", "replace")
+
+
+def _when(column: object) -> float:
+    return column if isinstance(column, float) and math.isfinite(column) else 0.0
+
+
+def _known(number: float | None) -> float | None:
+    """A figure, if it can be one."""
+    return number if number is not None and 0 <= number < MOST else None
+
+
 def _count(number: float | None) -> int:
-    return int(number) if number is not None and 0 < number < 1e15 else 0
+    return int(_known(number) or 0)

@@ -25,7 +25,7 @@ def facts(session: Session) -> tuple[str, ...]:
 
 def who(turn: Turn) -> str:
     """Whose words these are."""
-    return "You" if turn.role == "user" else one_line(turn.model) or "Assistant"
+    return "You" if turn.role == "user" else model(turn.model) or "Assistant"
 
 
 def ending(turn: Turn) -> str:

@@ -10,6 +10,11 @@ from paceline.chat import rows, search
 from paceline.chat.index import text_of
 from paceline.chat.turns import Session
 
+_SHOWN = """
+    WITH RECURSIVE branch(id) AS (
+        VALUES(?) UNION ALL SELECT parent FROM branch JOIN turn USING (id) WHERE parent < id
+    ) SELECT count(id) FROM branch
+"""
 Holding = Callable[[str, "str | bytes | None"], Iterable[tuple[str, int]]]  # see Index.holding
 
 
@@ -19,6 +24,7 @@ class Summary:
 
     session: Session
     turns: int  # of all branches
+    shown: int  # of the branch that is shown
     preview: str  # the beginning of its last message, one line
     snippet: str = ""  # one line around what was looked for; "": nothing was, or only the title has it
     marks: tuple[tuple[int, int], ...] = ()  # where it stands in the snippet: start and end in characters
@@ -60,11 +66,13 @@ def _summary(
     connection: Connection, session: Session, hits: Counter[int] | None = None, words: tuple[str, ...] = ()
 ) -> Summary:
     (turns,) = connection.execute("SELECT count(*) FROM turn WHERE session = ?", (session.id,)).fetchone()
+    (shown,) = connection.execute(_SHOWN, (session.leaf,)).fetchone()
     snippet, marks = "", ()  # type: tuple[str, tuple[tuple[int, int], ...]]
     if hits:
         best = max(hits, key=lambda turn: (hits[turn], turn))
         snippet, marks = search.excerpt(text_of(connection, best), words)
-    return Summary(session, turns, _preview(connection, session), snippet, marks, search.places(session.title, words))
+    preview, title_marks = _preview(connection, session), search.places(session.title, words)
+    return Summary(session, turns, shown, preview, snippet, marks, title_marks)
 
 
 def _preview(connection: Connection, session: Session) -> str:

@@ -20,6 +20,7 @@ class PairChoice:
     in_use: bool = False
     recommended: bool = False  # the one for this machine
     misfit: str = ""  # why it does not fit this machine, in words; "": it does
+    barred: str = ""  # why what is missing may not be downloaded, in words; "": it may
     speed: float = 0.0  # tokens/s, one token at a time, as measured here; 0: not measured
     licence: str = ""
     note: str = ""  # for whom it is, and what to know before

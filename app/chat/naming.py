@@ -17,6 +17,18 @@ _LABEL = re.compile(
     re.IGNORECASE,
 )
 _REMARK = re.compile(r"\s*[(\[][^()\[\]]{0,60}[)\]]\s*$")
+_FILE = r"\s+(?:(?:the|a|an|your|this|another|new|existing|separate|test|file|module|script|called|named)\s+)*\Z"
+_MADE = re.compile(
+    r"\b(?:creat(?:e|ing)|mak(?:e|ing)|writ(?:e|ing)|add(?:ing)?|nam(?:e|ed)|call(?:ed)?)" + _FILE, re.IGNORECASE
+)
+_INTO = re.compile(
+    r"\b(?:add|put|plac|insert|append|past|sav|cop|writ|mov|includ|go|belong)(?:e|y|ing|s|es)?\b.{0,160}?"
+    r"(?<!\bnext )(?<!\bclose )(?<!\bsimilar )(?<!\baccording )\b(?:to|into|in|inside|of|as)" + _FILE,
+    re.IGNORECASE,
+)
+_INSIDE = re.compile(
+    r"\b(?:in|inside|open|(?:updat|modif|edit|chang|replac|correct|fix)(?:e|y|ed|ied|ing)?)" + _FILE, re.IGNORECASE
+)
 _OTHER = {  # endings of files that have no language of their own here
     *("txt", "cfg", "ini", "conf", "env", "lock", "csv", "svg", "proto", "graphql", "gradle", "mk", "cmake", "jsonc"),
     *(
@@ -99,7 +111,8 @@ def name_in_comment(text: str) -> str:
 def name_above(lines: Sequence[str], tag: str) -> str:
     """The file that the last of these lines with text names. tag: the block's language.
 
-    A line with nothing but a name counts always; a sentence only where it names a single file, of this language.
+    A line with nothing but a name counts always; a sentence only where it names a single file of this language, or
+    says into which of several the code is to go.
     """
     filled = [line.strip() for line in lines if line.strip()]
     if not filled or len(filled[-1]) > LONGEST:
@@ -107,12 +120,47 @@ def name_above(lines: Sequence[str], tag: str) -> str:
     line = re.sub(r"^(?:#{1,6}|[-*+]|\d{1,3}[.)]|>)\s+", "", filled[-1])
     if alone := name_alone(line):
         return alone
-    quoted = {tidy(one or two) for one, two in _QUOTED.findall(line) if is_path((one or two).strip())}
-    if not quoted:
-        words = (word.strip("`\"'*_,;:()[]") for word in line.split())
-        quoted = {tidy(word) for word in words if is_path(word.rstrip("."))}
-    name = quoted.pop().rstrip(".") if len(quoted) == 1 else ""
-    return name if name and is_alike(tag, language(name)) else ""
+    sentence = re.split(r"(?<=[.!?])\s+", line)[-1]
+    for part in dict.fromkeys((sentence, line)):
+        if (name := _meant(part, tag)) and is_alike(tag, language(name)):
+            return name
+    return ""
+
+
+def names_in(line: str) -> tuple[str, ...]:
+    """The files that a sentence speaks of, each once, in order."""
+    return tuple(dict.fromkeys(name for name, _, _ in _spoken(line[:LONGEST])))
+
+
+def _meant(sentence: str, tag: str) -> str:
+    """The file that code below a sentence is for: the only one it speaks of, or the one it says code is to go into;
+    "": it says neither. tag: the code's language.
+    """
+    found = _spoken(sentence)
+    names = {name for name, _, _ in found}
+    if len(names) < 2:
+        return "".join(names)
+    alike = [each for each in found if is_alike(tag, language(each[0]))]
+    quoted = {name for name, _, marked in found if marked}
+    for said in (_MADE, _INTO):
+        if len(into := {name for name, at, _ in alike if said.search(sentence, 0, at)}) == 1:
+            return into.pop()
+    if len(quoted) == 1:
+        return quoted.pop()
+    inside = {name for name, at, marked in alike if (marked or not quoted) and _INSIDE.search(sentence, 0, at)}
+    return inside.pop() if len(inside) == 1 else ""
+
+
+def _spoken(sentence: str) -> list[tuple[str, int, bool]]:
+    """What looks like the name of a file in a sentence, where it stands, and whether it is marked as a name."""
+    found = [(tidy(each[1] or each[2]), each.start(), True) for each in _QUOTED.finditer(sentence)]
+    found = [each for each in found if is_path(each[0])]
+    marked = {name for name, _, _ in found}
+    for each in re.finditer(r"\S+", sentence):
+        word = tidy(each[0].strip("`\"'*_,;:()[]").rstrip("."))
+        if is_path(word) and word not in marked:
+            found.append((word, each.start(), False))
+    return sorted(found, key=lambda each: each[1])
 
 
 def name_alone(line: str) -> str:

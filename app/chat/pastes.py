@@ -51,6 +51,24 @@ def placeholder(attached: Attached) -> str:
     return f"[{attached.name}]"
 
 
+def shown(attached: Sequence[Attached], text: str) -> tuple[Attached, ...]:
+    """The pastes among what is attached whose placeholders stand in this text."""
+    return tuple(each for each in attached if each.kind == "paste" and placeholder(each) in text)
+
+
+def around(text: str, at: int, wholes: Sequence[str], *, before: bool) -> tuple[int, int] | None:
+    """Where the placeholder begins and ends that the character before, or behind, a place belongs to; None: to none.
+
+    wholes: the placeholders. Places are in characters of the text.
+    """
+    at = at - 1 if before else at
+    for whole in wholes:
+        start = text.find(whole, max(0, at - len(whole) + 1), at + len(whole)) if at >= 0 else -1
+        if 0 <= start <= at < start + len(whole):
+            return start, start + len(whole)
+    return None
+
+
 class Burst:
     """Tells keys of a paste from typed ones where a terminal does not bracket pastes: by how fast they come.
 

@@ -4,7 +4,16 @@ from collections.abc import Sequence
 
 from paceline.chat.edits.changes import Change
 from paceline.chat.edits.journal import Accepted
-from paceline.chat.edits.review import accepted, hunks
+from paceline.chat.edits.review import accepted
+from paceline.chat.hidden import warned
+
+
+def prepared(changes: Sequence[Change]) -> tuple[Change, ...]:
+    """The changes as they can be reviewed: what cannot be seen is pointed out, hunks are found. May take a second."""
+    found = tuple(map(warned, changes))
+    for each in found:
+        _ = each.hunks
+    return found
 
 
 class Reviewing:
@@ -12,7 +21,7 @@ class Reviewing:
 
     def __init__(self, changes: Sequence[Change]) -> None:
         self.changes = tuple(changes)
-        self.counts = tuple(len(hunks(change)) for change in self.changes)  # hunks of each
+        self.counts = tuple(len(change.hunks) for change in self.changes)  # hunks of each
         self._chosen = [
             set(range(count)) if change.certain else set[int]()
             for change, count in zip(self.changes, self.counts, strict=True)

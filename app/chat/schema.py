@@ -80,10 +80,10 @@ def migrate(connection: sqlite3.Connection, path: str) -> None:
 
     Raises InputError for a file that a newer Paceline or another program has written.
     """
-    if _version(connection, path) == VERSION:
+    if version_of(connection, path) == VERSION:
         return
     connection.execute("BEGIN IMMEDIATE")
-    for steps in MIGRATIONS[_version(connection, path) :]:  # again: another process may have been faster
+    for steps in MIGRATIONS[version_of(connection, path) :]:  # again: another process may have been faster
         for statement in steps:
             connection.execute(statement)
     connection.execute(f"PRAGMA application_id = {APPLICATION}")
@@ -97,7 +97,7 @@ def forget_index(connection: sqlite3.Connection) -> None:
     connection.execute("UPDATE turn SET indexed = 0")
 
 
-def _version(connection: sqlite3.Connection, path: str) -> int:
+def version_of(connection: sqlite3.Connection, path: str) -> int:
     """The version of the tables; 0 for a new file. Raises InputError."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     (application,) = connection.execute("PRAGMA application_id").fetchone()

@@ -22,6 +22,7 @@ __all__ = ["Store", "Summary"]
 
 _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # of an id: none that is mistaken for another
 _ID_LENGTH = 8
+BRIEFLY = 0.2  # seconds for another process that writes, where somebody is typing
 _STOP = "UPDATE turn SET state = 'stopped', owner = NULL WHERE state = 'streaming' AND owner IS ?"
 _TURN = (
     "INSERT INTO turn (session, parent, role, state, created, owner, skipped, attached, summary, "
@@ -114,6 +115,7 @@ class Store:
             connection.execute("DELETE FROM session WHERE id = ?", (session.id,))
         with contextlib.suppress(ResourceError), self._database.writing():
             self._index.drop([turn for (turn,) in turns])
+        self._database.wipe()
 
     def fork(self, id: str, turn: int) -> Session:
         """A new conversation with a copy of the turns that lead to this one. An answer that still grows ends there."""
@@ -218,25 +220,31 @@ class Store:
             _exact(connection, session)
             connection.execute("UPDATE session SET system = ? WHERE id = ?", (rows.kept(text), session))
 
-    def keep_unsent(self, unsent: Unsent, session: str, workspace: str) -> None:
+    def keep_unsent(self, unsent: Unsent, session: str, workspace: str, *, shown: bool = True) -> None:
         """Keep what was begun in a session and not sent. session: "" for one of this folder that is not begun yet.
 
-        Survives a crash of the program; a loss of power may take what was written in the last seconds.
+        shown: a window has it, from which no other takes it. Survives a crash of the program; a loss of power may take
+        what was written in the last seconds. Waits for no other process for long.
         """
         owner = self._own()
-        with self._database.writing(lasting=False) as connection:
+        with self._database.writing(lasting=False, patience=BRIEFLY) as connection:
             if session:
                 _exact(connection, session)
-            unsents.keep(connection, owner, session or None, workspace, unsent)
+            unsents.keep(connection, owner, session or None, workspace, unsent, shown=shown)
+        if unsent == Unsent():
+            self._database.wipe()
 
     def unsent(self, session: str, workspace: str) -> Unsent | None:
         """What this process kept so, or one that is gone. What another window shows stays that one's."""
         with self._database.reading() as connection:
-            if not unsents.there_is(connection, session or None, workspace):
-                return None
-        owner = self._own()
-        with self._database.writing(lasting=False) as connection:
-            return unsents.take(connection, owner, session or None, workspace)
+            found = unsents.find(connection, self._owner, session or None, workspace)
+        if found is None:
+            return None
+        with contextlib.suppress(ResourceError):  # it can be shown all the same
+            owner = self._own()
+            with self._database.writing(lasting=False, patience=BRIEFLY) as connection:
+                unsents.own(connection, owner, found[0])
+        return found[1]
 
     def _take_in(self) -> None:
         """Let the index know of new texts: apart from keeping them, as its failure must not be theirs."""

@@ -13,29 +13,25 @@ from paceline.chat.turns import Unsent
 _HERE = "session IS ? AND (session IS NOT NULL OR workspace = ?)"
 
 
-def keep(connection: Connection, owner: int, session: str | None, workspace: str, unsent: Unsent) -> None:
-    """In place of what this process kept for the session; None for one in which nothing has been said yet."""
+def keep(
+    connection: Connection, owner: int, session: str | None, workspace: str, unsent: Unsent, *, shown: bool
+) -> None:
+    """In place of what this process kept for the session; None for one in which nothing has been said yet.
+
+    shown: it stays this process's, until it is gone.
+    """
     connection.execute(
         f"DELETE FROM unsent WHERE owner = ? AND {_HERE}",  # noqa: S608
         (owner, session, rows.kept(workspace)),
     )
     if unsent == Unsent():
         return
-    row = (session, rows.kept(workspace), owner, time.time(), rows.unsent_column(unsent))
+    row = (session, rows.kept(workspace), owner if shown else None, time.time(), rows.unsent_column(unsent))
     connection.execute("INSERT INTO unsent (session, workspace, owner, kept, content) VALUES (?, ?, ?, ?, ?)", row)
 
 
-def there_is(connection: Connection, session: str | None, workspace: str) -> bool:
-    """Whether anything is kept for the session, by whomever."""
-    found = connection.execute(
-        f"SELECT 1 FROM unsent WHERE {_HERE} LIMIT 1",  # noqa: S608
-        (session, rows.kept(workspace)),
-    )
-    return found.fetchone() is not None
-
-
-def take(connection: Connection, owner: int, session: str | None, workspace: str) -> Unsent | None:
-    """The newest that is this process's own or nobody's any more; from now on it is this process's. None: nothing."""
+def find(connection: Connection, owner: int | None, session: str | None, workspace: str) -> tuple[int, Unsent] | None:
+    """The newest that is this process's own or nobody's any more, and its number. One that cannot be read is none."""
     found = connection.execute(
         f"SELECT unsent.id, owner, pid, started, host, kept, content FROM unsent LEFT JOIN owner ON owner.id = owner "  # noqa: S608
         f"WHERE {_HERE} ORDER BY (owner IS ?) DESC, kept DESC",
@@ -43,9 +39,16 @@ def take(connection: Connection, owner: int, session: str | None, workspace: str
     ).fetchall()
     for id_, its, pid, started, host, kept, content in found:
         if its == owner or pid is None or not owners.lives(pid, started, host, time.time() - kept):
-            connection.execute("UPDATE unsent SET owner = ? WHERE id = ?", (owner, id_))
-            return rows.unsent(content)
+            try:
+                return id_, rows.unsent(content)
+            except (ValueError, TypeError, KeyError):
+                continue
     return None
+
+
+def own(connection: Connection, owner: int, id_: int) -> None:
+    """From now on it is this process's."""
+    connection.execute("UPDATE unsent SET owner = ? WHERE id = ?", (owner, id_))
 
 
 def let_go(connection: Connection, owner: int) -> None:

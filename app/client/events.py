@@ -86,6 +86,7 @@ class Progress:
     done: int
     total: int
     ms_left: float | None = None
+    model: str = field(default="", compare=False)  # that reads it, where a server says so already; else ""
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,7 @@ class Text:
 
     text: str
     drafter: str = ""  # who drafted it, where that was asked for and is known; "": the model chose it by itself
+    model: str = field(default="", compare=False)  # that answers, where a server says so already; else ""
 
 
 @dataclass(frozen=True)

@@ -125,10 +125,12 @@ class Reader:
     def whole(self, data: bytes) -> Iterator[Event]:
         """The events in one chunk, which is all of the answer where a server does not stream."""
         chunk = self._decoded(data)
+        if chunk.model:
+            self.model = chunk.model
         if chunk.prompt_progress is not None:
             progress = chunk.prompt_progress
             self._evaluated = progress.total
-            yield Progress(progress.processed, progress.total, progress.time_left_ms)
+            yield Progress(progress.processed, progress.total, progress.time_left_ms, self.model)
         if chunk.choices:
             choice = chunk.choices[0]
             delta = choice.delta or choice.message
@@ -137,16 +139,16 @@ class Reader:
                 if thought:
                     yield Reasoning(thought)
                 if delta.content:
-                    yield Text(delta.content, delta.drafter or "")
+                    yield Text(delta.content, delta.drafter or "", self.model)
             elif choice.text:
-                yield Text(choice.text, choice.drafter or "")
+                yield Text(choice.text, choice.drafter or "", self.model)
             self.chances += _listed(choice.logprobs)
             if choice.finish_reason:
                 self._reason = choice.finish_reason
             elif chunk.timings is not None:
                 yield from _pace(chunk.timings)
         elif chunk.content:
-            yield Text(chunk.content, chunk.drafter or "")
+            yield Text(chunk.content, chunk.drafter or "", self.model)
         elif chunk.draft:
             yield Draft(chunk.draft)
         self.chances += _told(chunk.completion_probabilities)
@@ -154,8 +156,6 @@ class Reader:
             self._usage = chunk.usage
         if chunk.timings is not None:
             self._timings = chunk.timings
-        if chunk.model:
-            self.model = chunk.model
         if chunk.stop:
             self._last_of_infill(chunk)
             yield from self._finished()

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from paceline.chat import labels
 from paceline.chat.figures import Answers, Fared
+from paceline.chat.titles import one_line
 
 COLUMNS = 3  # models that have one of their own; --json has all
 UNKNOWN = "unknown"  # which model it was: it failed before it said so
@@ -29,14 +30,17 @@ def lines(found: Answers) -> Iterator[str]:
 
 
 def began(found: Answers) -> str:
-    """The day of the first one, as in ISO 8601, local time."""
-    return datetime.fromtimestamp(found.first).date().isoformat()
+    """The day of the first one, as in ISO 8601, local time; "" where no calendar has it."""
+    try:
+        return datetime.fromtimestamp(found.first).date().isoformat() if found.first else ""
+    except (OverflowError, ValueError, OSError):
+        return ""
 
 
 def _called(name: str, names: list[str]) -> str:
     """A model as people call it, where that tells it from the others."""
     label = labels.model(name)
-    return (label if sum(labels.model(each) == label for each in names) == 1 else name) or UNKNOWN
+    return (label if sum(labels.model(each) == label for each in names) == 1 else one_line(name)) or UNKNOWN
 
 
 def _facts(each: Fared) -> Iterator[tuple[str, str]]:

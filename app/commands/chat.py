@@ -12,12 +12,15 @@ from paceline.chat.history import History
 from paceline.chat.services import Services
 from paceline.chat.store import Store
 from paceline.config import Config
-from paceline.errors import InputError, ResourceError
+from paceline.errors import InputError, PacelineError, ResourceError
 
 if TYPE_CHECKING:
     from paceline.chat.edits.journal import Journal
     from paceline.chat.programs import Program
     from paceline.client.async_client import AsyncClient
+
+
+NOT_KEPT = "conversations are not kept"
 
 
 def open_app(*, last: bool = False, session: str = "") -> None:
@@ -35,9 +38,23 @@ def open_app(*, last: bool = False, session: str = "") -> None:
             session = store.session(session).id
         from paceline.tui.app import PacelineApp
 
-        PacelineApp(services(config, root, store), session).run(mouse=config.chat.mouse)
+        app = PacelineApp(services(config, root, store), session)
+        app.run(mouse=config.chat.mouse)
+        if app.return_code:
+            raise fault(kept=not store.note.startswith(NOT_KEPT))
     finally:
         store.close()
+
+
+def fault(*, kept: bool) -> PacelineError:
+    """What is said after the app has broken down; Textual has shown where. kept: what was said is on the disk."""
+    report = "please report what is above; read it first, it may quote what you and the model wrote"
+    if not kept:
+        return PacelineError("the app met a fault of its own and has ended", report)
+    return PacelineError(
+        "the app met a fault of its own and has ended; the conversation is kept",
+        f"go on with `paceline --continue`, and {report}",
+    )
 
 
 def opened(path: Path) -> Store:
@@ -46,7 +63,7 @@ def opened(path: Path) -> Store:
         return Store(path)
     except ResourceError as error:
         store = Store(None)
-        store.note = f"conversations are not kept: {error.message}"
+        store.note = f"{NOT_KEPT}: {error.message}"
         return store
 
 

@@ -146,9 +146,14 @@ class Examination:
     def _read_config(self) -> Iterator[Check]:
         path = paths.config_file()
         self._config = configuration.load(path)
-        yield Check(
-            "config", "ok", f"{path} is valid" if path.exists() else f"no {path}: all settings are the defaults"
-        )
+        from paceline.tui.settings import wrong
+
+        faults = wrong(self._config.chat)
+        for fault in faults:
+            yield Check("config", "warning", fault, f"mend that in {path}; the usual is used meanwhile")
+        if not faults:
+            found = f"{path} is valid" if path.exists() else f"no {path}: all settings are the defaults"
+            yield Check("config", "ok", found)
 
     def _store(self) -> Iterator[Check]:
         from paceline.daemon.selection import store_of

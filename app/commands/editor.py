@@ -60,16 +60,18 @@ def _chosen(known: Sequence[Editor], name: str) -> Editor:
         if name.lower() in (editor.name, *editor.programs):
             return editor
     names = [editor.name for editor in known]
-    near = difflib.get_close_matches(name.lower(), names, n=1)
+    near = difflib.get_close_matches(name.lower(), [*names, *VIMS], n=1)
     raise click.BadParameter(
         f"no editor {name!r} is known"
-        + (f"; did you mean {near[0]}?" if near else f": it is one of {', '.join(names)}"),
+        + (f"; did you mean {near[0]}?" if near else f": it is one of {', '.join(names)} and vim"),
         param_hint="NAME",
     )
 
 
 def _list(known: Sequence[Editor]) -> None:
     rows = [(editor.name, editors.found(editor) or "-", _state(editor), editor.about) for editor in known]
+    vim = next((found for name in VIMS[:2] if (found := shutil.which(name))), "-")  # vi may be another one
+    rows.append(("vim", vim, "by hand", "by llama.vim, with Paceline for its server"))
     console.show_table(["editor", "on this machine", "set up", "completions"], rows)
     console.say("\npaceline editor NAME shows the configuration, paceline editor NAME --write writes it")
 

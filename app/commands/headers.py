@@ -30,8 +30,12 @@ FIM_TEXTS: Final[Mapping[str, Sequence[str]]] = {
 }  # fmt: skip
 
 
-def facts(header: Header) -> dict[str, Any]:
-    """What the header says; None where it is silent, and a text that begins with "damaged" where it is nonsense."""
+def facts(header: Header, listed: str = "") -> dict[str, Any]:
+    """What the header says; None where it is silent, and a text that begins with "damaged" where it is nonsense.
+
+    listed: the licence that the catalogue has for this file, where the file says none.
+    """
+    licence = _fact(lambda: _text(header.metadata.get("general.license")))
     return {
         "path": str(header.path),
         "bytes": header.file_bytes,
@@ -48,7 +52,8 @@ def facts(header: Header) -> dict[str, Any]:
         "fim": list(fim_markers(header)),
         "tensors": len(header.tensors),
         "kv_bytes_per_token": _fact(lambda: header.kv_bytes_per_token("f16") or None),
-        "licence": _fact(lambda: _text(header.metadata.get("general.license"))),
+        "licence": licence or listed or None,
+        "licence_from": "file" if licence else "catalogue" if listed else None,
         "shards": _fact(lambda: header.shards),
     }
 
@@ -77,7 +82,7 @@ def rows(found: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("KV cache", number("kv_bytes_per_token", " bytes a token (f16)")),
         ("chat template", _yes_no(found["chat_template"])),
         ("infilling", f"yes: {markers} markers" if complete else f"no: markers found: {markers or 'none'}"),
-        ("licence", str(found["licence"] or "not said")),
+        ("licence", _licence(found)),
     ]
     if isinstance(found["shards"], int) and found["shards"] > 1:
         lines.append(("split", f"over {found['shards']} files; tensors and parameters are those of this one"))
@@ -106,6 +111,11 @@ def fim_markers(header: Header) -> tuple[str, ...]:
         for role, texts in FIM_TEXTS.items()
         if role in named or any(stored(text) in raw for text in texts if mine or text not in SHARED_MARKERS)
     )
+
+
+def _licence(found: Mapping[str, Any]) -> str:
+    said = str(found["licence"] or "not said")
+    return f"{said}, by the catalogue" if found["licence_from"] == "catalogue" else said
 
 
 def _fact(read: Callable[[], Any]) -> Any:  # noqa: ANN401 - any value that JSON has

@@ -93,7 +93,8 @@ def info(name: str, as_object: bool) -> None:
     from paceline.commands import headers
     from paceline.models.gguf import read_header
 
-    facts = headers.facts(read_header(_path_of(name)))
+    path = _path_of(name)
+    facts = headers.facts(read_header(path), _licence_of(path))
     if as_object:
         console.out(json.dumps(facts))
     else:
@@ -207,6 +208,23 @@ def _path_of(name: str) -> Path:
         return Path(file.path)  # the reader says what is wrong with it
     _require(file, store)
     return store.path(file)
+
+
+def _licence_of(path: Path) -> str:
+    """What the catalogue says of a file at this place; "" where it has none there, or cannot be read."""
+    try:
+        known, store, _ = _world()
+        return next((file.licence for file in known.models.values() if _is_at(path, store.path(file))), "")
+    except PacelineError:  # what is looked at may be looked at all the same
+        return ""
+
+
+def _is_at(path: Path, place: Path) -> bool:
+    """Whether both are the same file."""
+    try:
+        return path.samefile(place)
+    except OSError:
+        return False
 
 
 def _require(file: "ModelFile", store: "Store") -> None:

@@ -145,6 +145,7 @@ def _choice(
         in_use=pair.id == config.models.pair and not config.models.target,
         recommended=recommended,
         misfit=misfit,
+        barred="" if complete else _barred(config),
         speed=speed,
         licence=", ".join(dict.fromkeys(file.licence or "licence unknown" for file in files)),
         note="\n".join(filter(None, notes)),
@@ -152,6 +153,15 @@ def _choice(
         folder=_shown(store.root),
         called=_called(store.path(files[0]), pair.target) if states[0].state in ("ready", "unverified") else "",
     )
+
+
+def _barred(config: Config) -> str:
+    """What forbids downloads, as a person would mend it; "" where nothing does."""
+    from paceline.models import hub
+
+    if config.models.offline:
+        return f"models.offline in {_shown(paths.config_file())} forbids downloads"
+    return "HF_HUB_OFFLINE forbids downloads" if hub.offline() else ""
 
 
 def _called(path: Path, id: str) -> str:
@@ -173,12 +183,12 @@ def _purpose(pair: "Pair", target: "ModelFile") -> str:
     return "more exact, slower" if target.quantisation.upper() in EXACT else ""
 
 
-def _shown(folder: Path) -> str:
-    """A folder as people write it."""
+def _shown(path: Path) -> str:
+    """A path as people write it."""
     try:
-        return f"~/{folder.relative_to(Path.home()).as_posix()}"
+        return f"~/{path.relative_to(Path.home()).as_posix()}"
     except (ValueError, RuntimeError):
-        return str(folder)
+        return str(path)
 
 
 def _misfit(files: "tuple[ModelFile, ...]", size: int, missing: int, machine: "tuple[Hardware, list[Device]]") -> str:

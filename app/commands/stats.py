@@ -38,6 +38,7 @@ def command(days: int, as_object: bool, reset: bool) -> None:
             raise ResourceError(f"the figures in {store.path} cannot be changed", "remove the file")
         out("{}" if as_object else "all figures about editors are removed; those about answers stay with the sessions")
         return
+    days = min(days, (date.today() - date(1971, 1, 1)).days)  # where times are counted from, in every zone
     since = date.today() - timedelta(days=days - 1)
     found = summary(store.read(since))
     answers: Answers | None = None
@@ -86,7 +87,7 @@ def _print_answers(found: "Answers", since: str) -> None:
     if not found.all.answers:
         out(f"no answers in the app since {since}")
         return
-    out(f"answers in the app since {began(found)}")
+    out(f"answers in the app since {began(found) or since}")
     show_table(*table(found))
     for line in lines(found):
         out(line)

@@ -32,6 +32,7 @@ from paceline.models.hardware import Hardware, busy, detect
 from paceline.plan import Device, LoadOptions
 
 Say = Callable[[str], None]
+MEASURING = "measuring what a decode costs on this machine"  # how a note begins that is over once models are loaded
 logger = logging.getLogger(__name__)
 LEAST_CONTEXT = 2048  # tokens; below that nothing useful can be asked
 REPETITIONS = 5
@@ -332,7 +333,7 @@ def _curve(load: Callable[[], Backend], path: Path, options: LoadOptions, say: S
         return curve
     disturbed = busy()
     if curve is None or not disturbed:
-        say("measuring what a decode costs on this machine" + (", once" if curve is None else " again, now it is idle"))
+        say(MEASURING + (", once" if curve is None else " again, now it is idle"))
         curve = measure(load(), repetitions=3, sizes=sizes, context=64)
         kept.store_curve(path, options, build, curve, _doubt(disturbed, curve))
     return curve

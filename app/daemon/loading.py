@@ -38,6 +38,6 @@ def load(config: Config) -> "Service":
         draft_engine=shared.draft_engine,
         draft_fault=shared.draft_fault,
         route=shared.route,
-        notes=notes,
+        notes=[note for note in notes if not note.startswith(assembly.MEASURING)],
         at_end=finish,
     )

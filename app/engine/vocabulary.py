@@ -12,7 +12,8 @@ from typing import Protocol
 _SEED, _CODESTRAL = ("<[fim-suffix]>", "<[fim-prefix]>", "<[fim-middle]>"), ("[SUFFIX]", "[PREFIX]", "")
 _SUFFIX_FIRST = (_SEED, _CODESTRAL)
 SHARED_MARKERS = frozenset({"[SUFFIX]", "[PREFIX]", "[MIDDLE]"})  # of a vocabulary that models have which cannot infill
-_FOR_CODE = re.compile(r"(?<!de)(?<!en)code|(?<![a-z])fim(?![a-z])", re.IGNORECASE)  # Codestral, CodeNinja, x-FIM
+# Codestral, CodeNinja, mistral-7b-code, MistralCode, x-FIM; not what is a part of another word, such as unicode
+_FOR_CODE = re.compile(r"(?<![A-Za-z])(?i:code(?!cs?\b)|fim(?![a-z]))|(?<=[a-z])Code(?!c)|(?i:codestral)")
 
 
 @dataclass(frozen=True)

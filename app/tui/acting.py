@@ -16,6 +16,7 @@ from paceline.chat.edits.changes import Change
 from paceline.chat.turns import Turn
 from paceline.errors import InputError
 from paceline.prompts.context import LANGUAGES
+from paceline.text import strip_controls
 from paceline.tui.screens.confirm import about_command
 from paceline.tui.screens.naming import NamingScreen
 from paceline.tui.widgets.prompt import Prompt
@@ -39,6 +40,11 @@ class Acting:
         """Whether a command runs."""
         return self._command is not None
 
+    async def finished(self) -> None:
+        """Wait for the command that runs, if there is one."""
+        if self._command is not None:
+            await asyncio.wait([self._command])
+
     def stop(self) -> bool:
         """End the command that runs; whether there was one."""
         if self._command is None:
@@ -61,6 +67,8 @@ class Acting:
         elif action == "copy":
             await self.copy(found.text)
         elif action == "apply":
+            if found.state == "streaming":
+                raise InputError("this answer is still being written", "wait for its end, or stop it with Esc")
             await self._screen.files.apply(turn)
         elif action == "edit":
             if found.role != "user":
@@ -76,6 +84,8 @@ class Acting:
     async def block(self, action: str, turn: int, number: int) -> None:
         """Do something with a code block. Raises PacelineError."""
         block = self.block_of(turn, number)
+        if not block.closed and self.turn_of(turn).state == "streaming":
+            raise InputError("this block is still being written", "wait for its end, or stop it with Esc")
         if action == "copy":
             await self.copy(block.text)
         elif action == "save":
@@ -169,9 +179,15 @@ class Acting:
         """The code of a block, or all of a turn. Raises InputError."""
         return self.turn_of(turn).text if block is None else self.block_of(turn, block).text
 
+    def answer_of(self, turn: int) -> str:
+        """A turn's text, in which code blocks are those that are shown: controls may make or hide some."""
+        text = self.turn_of(turn).text
+        shown = strip_controls(text)
+        return text if len(blocks(text)) == len(blocks(shown)) else shown
+
     def block_of(self, turn: int, number: int) -> Block:
         """A code block of a turn, counted from 0. Raises InputError."""
-        found = blocks(self.turn_of(turn).text)
+        found = blocks(self.answer_of(turn))
         if not 0 <= number < len(found):
             raise InputError("there is no such code block", "choose another")
         return found[number]

@@ -2,7 +2,7 @@
 
 import asyncio
 import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from typing import ClassVar
 
@@ -11,6 +11,7 @@ from textual.command import Provider
 from textual.driver import Driver
 
 from paceline.chat.services import Services
+from paceline.tui.keymap import keymap
 from paceline.tui.screens.chat import ChatScreen
 from paceline.tui.screens.dialog import GuardingApp
 from paceline.tui.themes import THEMES, choose, defaults
@@ -22,9 +23,10 @@ class PacelineApp(GuardingApp[None]):
     TITLE = "Paceline"
     CSS_PATH = "app.tcss"
     ENABLE_COMMAND_PALETTE = True
+    SUSPENDED_SCREEN_CLASS = "-behind"
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = set()  # the palette has the screens' own
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+q", "quit", "Quit", show=False, id="app.quit"),
+        Binding("ctrl+q", "quit", "Quit", show=False, priority=True, id="app.quit"),
     ]
 
     def __init__(self, services: Services, session: str = "") -> None:
@@ -69,11 +71,6 @@ class PacelineApp(GuardingApp[None]):
             self.exit()
         else:
             screen.do(screen.leave())
-
-
-def keymap(keys: Mapping[str, str]) -> Mapping[str, str]:
-    """Textual's keymap for the configuration's: names of actions may leave out "chat."."""
-    return {name if "." in name else f"chat.{name}": each for name, each in keys.items()}
 
 
 def _ansi(services: Services) -> bool:

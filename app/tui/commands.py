@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from paceline.chat import export, exporting
+from paceline.chat.blocks import blocks
 from paceline.chat.context import budget
 from paceline.chat.edits import store as texts
 from paceline.chat.slash import Slash, parse
@@ -43,7 +44,9 @@ class Commands:
 
     def themes(self) -> tuple[str, ...]:
         """Names that /theme takes."""
-        return ("auto", "dark", "light", "contrast", "ansi", *sorted(self._screen.app.available_themes))
+        from paceline.tui.themes import names
+
+        return names()
 
     def set_up(self) -> None:
         """Offer to fetch models, since there are none."""
@@ -174,10 +177,13 @@ class Commands:
             raise InputError("there is nothing to shorten yet", "it helps once a conversation is long")
         if conversation.answering:
             raise InputError("cannot shorten a conversation while an answer is written", "stop it first, or wait")
+        turns = [turn.id for turn in conversation.path]
         choice = budget.Choice("summarise", "", 0, at, budget.SUMMARY)
         shorter = await screen.sending.summarise(draft, choice, keep)
         if conversation is not screen.conversation:
             raise InputError("nothing was shortened: another session is open now", "/compact it again there")
+        if [turn.id for turn in conversation.path][: len(turns)] != turns:
+            raise InputError("nothing was shortened: another branch is shown now", "/compact it again there")
         conversation.forget(shorter.skipped, shorter.summary)
         screen.measure_soon()
         screen.tell(f"the model is shown a summary of the first {many(shorter.skipped, 'message')} from now on")
@@ -186,7 +192,7 @@ class Commands:
         from paceline.tui.screens.context import ContextScreen
 
         screen = self._screen
-        draft = screen.sending.draft(screen.query_one(Prompt).text, screen.attached)
+        draft = await screen.sending.begun()
         await screen.app.push_screen_wait(ContextScreen(await screen.sending.sizes(draft)))
 
     async def _copy(self, number: str) -> None:
@@ -204,17 +210,26 @@ class Commands:
         await self._screen.acting.save(found, name.strip() if _is_number(word) else argument)
 
     def _chosen(self, number: str) -> tuple[int, int | None]:
-        """A turn, and a block of it: by number, or what is selected, or the last answer. Raises InputError."""
+        """A turn, and a block of it: by number, or what is selected, or the last answer. A number is one of what is
+        selected, or else of the last answer that has such a block. Raises InputError.
+        """
         screen = self._screen
-        if number and not _is_number(number):
+        if number and not (_is_number(number) and int(number)):
             raise InputError(f"{number!r} is no number of a code block", "blocks are numbered from 1")
         turn, block = screen.query_one(Transcript).selected
-        if turn is None:
-            answers = [each.id for each in screen.conversation.path if each.role == "assistant"]
-            if not answers:
-                raise InputError("there is no answer yet", "ask something")
-            turn = answers[-1]
-        return turn, int(number) - 1 if number else block
+        answers = [each for each in reversed(screen.conversation.path) if each.role == "assistant"]
+        if turn is None and not answers:
+            raise InputError("there is no answer yet", "ask something")
+        if not number:
+            return (answers[0].id, block) if turn is None else (turn, block)
+        if turn is not None:
+            answers = [screen.acting.turn_of(turn)]
+        found = next((each.id for each in answers if len(blocks(each.text)) >= int(number)), None)
+        if found is None and turn is not None:
+            raise InputError(f"what is selected has no code block {int(number)}", "Esc takes the selection away")
+        if found is None:
+            raise InputError(f"no answer has a code block {int(number)}", "each answer's blocks are numbered from 1")
+        return found, int(number) - 1
 
     # --- files and commands -------------------------------------------------------------------------------------------
 
@@ -267,14 +282,17 @@ class Commands:
         await self._screen.app.push_screen_wait(ReportScreen(program))
 
     async def _theme(self, name: str) -> None:
-        from paceline.tui.themes import choose
+        from textual.command import CommandPalette
+
+        from paceline.tui.palette import ThemeProvider
+        from paceline.tui.themes import choose, fault
 
         app = self._screen.app
         if not name:
-            app.search_themes()
+            app.push_screen(CommandPalette([ThemeProvider], placeholder="Search for themes…"))
             return
-        if name not in self.themes():
-            raise InputError(f"there is no theme {name!r}", "Tab behind /theme lists them")
+        if wrong := fault(name):
+            raise InputError(wrong, "Tab behind /theme lists them")
         app.theme = choose(name, self._screen.services.environ)
 
     async def _drafts(self, switch: str) -> None:

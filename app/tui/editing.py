@@ -3,7 +3,9 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,14 +15,18 @@ from paceline.chat.edits import store as texts
 from paceline.chat.edits.changes import Change
 from paceline.chat.edits.instruction import change_of, instruction, is_complete
 from paceline.chat.edits.journal import Accepted
-from paceline.chat.edits.placing import Place, guessed, place
-from paceline.chat.edits.propose import propose
+from paceline.chat.edits.placing import FAR, Called, Place, called, guessed, place
+from paceline.chat.edits.propose import MOST, propose, unchanged
+from paceline.chat.edits.replacing import is_mark
 from paceline.chat.happenings import working
+from paceline.chat.hidden import warned
+from paceline.chat.reviewing import prepared
 from paceline.chat.turns import Turn
 from paceline.client.cancel import Cancel
-from paceline.client.events import Message, Options, Text
+from paceline.client.events import End, Message, Options, Text
 from paceline.errors import InputError
 from paceline.prompts.lines import line_ending
+from paceline.prompts.rewriting import fence_for
 from paceline.tui.figures import changed_by
 from paceline.tui.screens.confirm import about_files
 from paceline.tui.screens.naming import NamingScreen
@@ -32,6 +38,15 @@ if TYPE_CHECKING:
 WHICH = "Which file is this for?"
 NOTHING = "name the file in your question, or save the block"
 WHOLE = ("It was not recognised as a change: the block would take the place of the whole file.",)
+
+
+@dataclass(frozen=True)
+class Computed:
+    """What was answered to an edit."""
+
+    text: str
+    whole: bool  # only explanations could have followed, so it was ended
+    end: End
 
 
 class Editing:
@@ -58,38 +73,58 @@ class Editing:
     async def apply(self, turn: int, number: int | None = None) -> None:
         """Show what an answer, or one of its blocks, would change; write what is accepted. Raises InputError."""
         screen = self._screen
-        answer = screen.acting.turn_of(turn).text
+        said = screen.acting.answer_of(turn)
         block = None if number is None else screen.acting.block_of(turn, number)
-        if block is not None:
-            answer = _named(block, block.name) if block.name else answer[block.start : block.end]
         turns = self._before(turn)
         asked = next((each for each in reversed(turns) if each.role == "user"), None)
         about = self._names(asked) if asked is not None else []
         wanted = about[0] if len(about) == 1 else ""
-        files = await asyncio.to_thread(self._files, answer, turns)
-        changes = propose(answer, files, wanted)
+        await screen.suggesting.ready()
+        meant = await asyncio.to_thread(self._called, said, turns)
+        answer = said
+        if block is not None:
+            meant = {start: each for start, each in meant.items() if start == block.start}
+            answer = _alone(said, block, meant[block.start].path if meant else block.name)
+        names = {start: each.path for start, each in meant.items()} if block is None else {}
+        files = await asyncio.to_thread(self._files, answer, turns, names.values())
+        notes = {each.path: each for each in meant.values() if each.note}
+        changes = tuple(
+            guessed(each, notes[each.path]) if each.path in notes else each
+            for each in propose(answer, files, wanted, names)
+        )
+        same = unchanged(answer, files, wanted, names)
+        changes = tuple(each for each in changes if each.path not in same)
         if not changes or not (about or any(each.certain for each in changes)):
-            said = f"{asked.text if asked is not None else ''}\n{screen.acting.turn_of(turn).text}"
-            placed = await self._by_what_it_defines(answer, files, said)
+            talk = f"{asked.text if asked is not None else ''}\n{said}"
+            others = [each for each in blocks(answer) if each.start not in names]
+            placed = await self._by_what_it_defines(others, files, talk)
             if placed is None:
                 return
             changes = placed or changes
-        if not changes and block is not None:
-            changes = await self._as_whole_file(block, block.name or wanted)
-            if not changes:
+        if not changes and not same and block is not None:
+            name = meant[block.start].path if meant else block.name or wanted
+            chosen = await screen.app.push_screen_wait(NamingScreen(WHICH, name, saves=False))
+            if not chosen:
                 return
-        if not changes:
+            changes = await self._in_file(block, chosen)
+        same = (*same, *(each.path for each in changes if not each.changes and not each.notes))
+        changes = tuple(each for each in changes if each.path not in same)
+        if changes:
+            await self.review(changes)
+        elif same:
+            screen.tell(f"{', '.join(same)} {'is' if len(same) == 1 else 'are'} like this already")
+        else:
             raise InputError("nothing in this answer could be applied to a file", NOTHING)
-        await self.review(changes)
 
-    async def _by_what_it_defines(self, answer: str, known: Container[str], said: str) -> tuple[Change, ...] | None:
+    async def _by_what_it_defines(
+        self, answered: Sequence[Block], known: Container[str], said: str
+    ) -> tuple[Change, ...] | None:
         """Changes of the files that define what nameless blocks define, where there is one such file for a block, or
         the person names it; None: they want none. known: files that were looked at already. said: as place has it.
         """
         screen = self._screen
-        await screen.suggesting.ready()
         finder = screen.suggesting.workspace
-        found = await asyncio.to_thread(lambda: [(each, place(each, finder.defining, said)) for each in blocks(answer)])
+        found = await asyncio.to_thread(lambda: [(each, place(each, finder.defining, said)) for each in answered])
         parts: dict[str, list[Block]] = {}
         guesses: dict[str, Place] = {}
         chosen: dict[Place, str] = {}
@@ -99,7 +134,9 @@ class Editing:
             path = where.paths[0]
             if len(where.paths) > 1:
                 if where not in chosen:
-                    chosen[where] = await screen.app.push_screen_wait(NamingScreen(WHICH, path, where.choices))
+                    chosen[where] = await screen.app.push_screen_wait(
+                        NamingScreen(WHICH, path, where.choices, saves=False)
+                    )
                 path = chosen[where]
             else:
                 guesses[path] = where
@@ -114,21 +151,24 @@ class Editing:
                 continue
             text = await asyncio.to_thread(texts.read, screen.services.root, path)
             named = "\n".join(_named(block, path) for block in mine)
-            changes += propose(named, {} if text is None else {path: text}, path)
-        return tuple(guessed(each, guesses[each.path]) if each.path in guesses else each for each in changes)
-
-    async def _as_whole_file(self, block: Block, name: str) -> tuple[Change, ...]:
-        """A block that is not understood as a change, as all of a file that the person names; empty: they don't."""
-        chosen = await self._screen.app.push_screen_wait(NamingScreen(WHICH, name))
-        return await self._in_file(block, chosen) if chosen else ()
+            known = {} if text is None else {path: text}
+            proposed = [each for each in propose(named, known, path) if each.path == path]
+            if not proposed and unchanged(named, known, path):
+                proposed = [_as_it_is(path, text)]
+            changes += [guessed(each, guesses[path]) if path in guesses and each.changes else each for each in proposed]
+        return tuple(changes)
 
     async def _in_file(self, block: Block, name: str) -> tuple[Change, ...]:
-        """What a block makes of the file that the person has named: a change of it, or else all of it."""
+        """What a block makes of the file that the person has named: a change of it, or else all of it. One that has
+        nothing to change, and no notes: the file is like this already.
+        """
         before = await asyncio.to_thread(texts.read, self._screen.services.root, name)
         known = {} if before is None else {name: before}
-        found = propose(_named(block, name), known, name)
+        found = [each for each in propose(_named(block, name), known, name) if each.path == name]
         if found:
-            return found
+            return tuple(found)
+        if before is not None and unchanged(_named(block, name), known, name):
+            return (_as_it_is(name, before),)
         notes = () if before is None else WHOLE
         after = block.text.replace("\n", line_ending(before or ""))
         return (Change(name, before, after, "whole", certain=before is None, notes=notes),)
@@ -146,38 +186,43 @@ class Editing:
         asked = instruction(name, text, wish)
         self._cancel = Cancel()
         try:
-            answer = await self._computed(
+            computed = await self._computed(
                 asked.messages,
                 Options(max_tokens=asked.max_tokens, original=asked.original, priority="chat", tell_pace=True),
                 lambda so_far: is_complete(asked, so_far),
                 self._cancel,
             )
+            cancelled = self._cancel.asked() and not computed.whole
         finally:
-            cancelled, self._cancel = self._cancel.asked(), None
+            self._cancel = None
             screen.show_figures(state="")
         if cancelled:
             screen.tell("nothing was changed")
             return
-        change = change_of(asked, answer)
+        change = change_of(asked, computed.text, cut=computed.end.reason == "length")
         if change is None or (not change.changes and not change.notes):
             raise InputError("the answer changes nothing", "say more exactly what is to be changed")
-        await screen.while_nothing_is_typed()
+        await screen.until_free(f"the change of {name}")
         written = await self.review((change,))
         done = f"Changed {name}." if written else f"The change of {name} was not accepted: the file is as it was."
-        screen.conversation.note(f"/edit {name} {wish}", done)
+        screen.conversation.note(f"/edit {name} {wish}", done, computed.end)
 
     async def _computed(
         self, messages: Sequence[Message], options: Options, complete: Callable[[str], bool], cancel: Cancel
-    ) -> str:
-        screen, pieces = self._screen, ""
-        async for event in screen.client.chat(messages, options, cancel):
-            if (work := working(event)) is not None:
-                screen.show_figures(**changed_by(work, f"editing, {work.tokens} tokens"))
-            elif isinstance(event, Text):
-                pieces += event.text
-                if complete(pieces):
-                    break
-        return pieces
+    ) -> Computed:
+        screen, pieces, whole, end = self._screen, "", False, End("stop")
+        async with aclosing(screen.client.chat(messages, options, cancel)) as coming:
+            async for event in coming:
+                if (work := working(event)) is not None:
+                    screen.show_figures(**changed_by(work, f"editing, {work.tokens} tokens"))
+                elif isinstance(event, End):
+                    end = event
+                elif isinstance(event, Text) and not whole:
+                    pieces += event.text
+                    whole = complete(pieces)
+                    if whole:
+                        cancel()  # the end still comes, with the figures
+        return Computed(pieces, whole, end)
 
     async def undo(self) -> None:
         """Take back what was written last. Raises InputError."""
@@ -202,10 +247,15 @@ class Editing:
     async def review(self, changes: Sequence[Change]) -> bool:
         """Let the person choose, then write. Whether anything was written."""
         screen = self._screen
-        accepted = await screen.app.push_screen_wait(ReviewScreen(changes, screen.config.chat.diff))
+        ready = await asyncio.to_thread(prepared, changes)
+        accepted = await screen.app.push_screen_wait(ReviewScreen(ready, screen.config.chat.diff))
         return bool(accepted) and await self._commit(accepted or ())
 
     async def write(self, changes: Sequence[Change], asked: str) -> None:
+        """Write after a yes; what has characters that cannot be seen is looked at first."""
+        if any(warned(each) != each for each in changes):
+            await self.review(changes)
+            return
         screen, root = self._screen, self._screen.services.root
         names = [each.path for each in changes]
         outside = [name for name in names if texts.outside(root, name)]
@@ -239,11 +289,16 @@ class Editing:
                     found.append(Path(each.path).relative_to(self._screen.services.root).as_posix())
         return list(dict.fromkeys(found))
 
-    def _files(self, answer: str, turns: Sequence[Turn]) -> dict[str, str]:
-        """Texts that the answer may be about: what was attached, and whatever files it names."""
+    def _called(self, answer: str, turns: Sequence[Turn]) -> dict[int, Called]:
+        """The files that the answer's blocks are for, where that takes a look at the workspace."""
+        shown = [name for turn in turns for name in self._names(turn)]
+        return called(answer, blocks(answer)[:MOST], shown, self._screen.suggesting.workspace.files)
+
+    def _files(self, answer: str, turns: Sequence[Turn], more: Iterable[str]) -> dict[str, str]:
+        """Texts that the answer may be about: what was attached, whatever files it names, and more."""
         root, finder = self._screen.services.root, self._screen.suggesting.workspace
         names = [name for turn in turns for name in self._names(turn)]
-        names += [block.name for block in blocks(answer) if block.name]
+        names += [*more, *(block.name for block in blocks(answer) if block.name)]
         for each in mentions(answer, lambda name: finder.resolve(name) is not None):
             meant = finder.meanings(each.name)
             names += [meant[0].path if len(meant) == 1 and meant[0].kind == "symbol" else each.name]
@@ -258,6 +313,18 @@ class Editing:
 
 def _named(block: Block, name: str) -> str:
     """A block alone, with the file that it is for."""
-    fence = "`" * 8
+    fence = fence_for(block.text)
     end = "" if block.text.endswith("\n") else "\n"
-    return f"{name}\n{fence}{block.language}\n{block.text}{end}{fence}\n"
+    return f"{name}\n{fence}{block.language}\n{block.text}{end}{fence if block.closed else ''}\n"
+
+
+def _alone(answer: str, block: Block, name: str) -> str:
+    """A block of an answer alone, with the file that it is for. name: "": none, then with the line above it."""
+    above = answer[max(0, block.start - FAR) : block.start].rstrip().rpartition("\n")[2].strip()
+    unfit = "```" in above or "~~~" in above or is_mark(above)
+    return _named(block, name or ("" if unfit else above))
+
+
+def _as_it_is(name: str, text: str | None) -> Change:
+    """No change."""
+    return Change(name, text, text, "whole", certain=True)

@@ -1,5 +1,6 @@
-"""The command palette: every slash command, found by name and by what it does."""
+"""The command palettes: every slash command, found by name and by what it does; and every theme."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -8,6 +9,7 @@ from textual.content import Content
 from textual.message import Message
 
 from paceline.chat.slash import COMMANDS, SlashCommand
+from paceline.tui import themes
 
 
 @dataclass
@@ -36,3 +38,42 @@ class SlashProvider(Provider):
 
     def _choose(self, command: SlashCommand) -> None:
         self.screen.post_message(CommandChosen(command))
+
+
+@dataclass(frozen=True)
+class _Theme:
+    """A line of the palette."""
+
+    name: str
+    about: str  # what it looks like; "": its name says it
+
+    def line(self, now: str) -> Content:
+        """Its name, marked where it is the present one."""
+        mark = Content.styled("  ● now", "bold") if self.name == now else Content("")
+        return Content(self.name) + mark
+
+
+class ThemeProvider(Provider):
+    """Has the screen that the palette was opened on do `/theme NAME`."""
+
+    async def discover(self) -> Hits:
+        """All of them, ours first."""
+        for theme, line in self._lines():
+            yield DiscoveryHit(line, partial(self._choose, theme), theme.name, theme.about)
+
+    async def search(self, query: str) -> Hits:
+        """Those whose name matches; ours also by what they look like, and before others that match as well."""
+        matcher = self.matcher(query)
+        for theme, line in self._lines():
+            score = max(matcher.match(theme.name), 0.7 * matcher.match(theme.about)) * (1.2 if theme.about else 1)
+            if score > 0:
+                yield Hit(score, line, partial(self._choose, theme), theme.name, theme.about)
+
+    def _lines(self) -> Iterator[tuple[_Theme, Content]]:
+        now = themes.called(self.app.theme)
+        for name in themes.names():
+            theme = _Theme(name, themes.ABOUT.get(name, ""))
+            yield theme, theme.line(now)
+
+    async def _choose(self, theme: _Theme) -> None:
+        await self.screen.run_action(f"slash('theme {theme.name}')")

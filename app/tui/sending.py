@@ -3,8 +3,8 @@
 import asyncio
 import contextlib
 import time
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from paceline.chat.context import budget
 from paceline.chat.context.attaching import Attaching, KeptBackError
@@ -17,15 +17,31 @@ from paceline.client.cancel import Cancel
 from paceline.client.counting import Counter
 from paceline.client.events import Options, Pace, Progress, Text
 from paceline.errors import InputError, PacelineError
-from paceline.tui.screens.confirm import Question
+from paceline.tui.screens.confirm import ConfirmScreen, Question
 from paceline.tui.screens.fitting import FittingScreen
 from paceline.tui.widgets.footer import reading
 from paceline.tui.widgets.prompt import Prompt
 
 if TYPE_CHECKING:
+    from paceline.chat.conversation import Conversation
     from paceline.tui.screens.chat import ChatScreen
 
 TOGETHER = 1.0  # seconds within which what is pasted belongs together
+
+
+class _NeverMindError(Exception):
+    """The person does not want it sent after all."""
+
+
+@dataclass(eq=False)
+class Going:
+    """A message that is on its way: entered, and not said yet."""
+
+    text: str
+    attached: tuple[Attached, ...]
+    editing: int | None
+    conversation: "Conversation"
+    task: "asyncio.Task[Any] | None"
 
 
 class Sending:
@@ -36,6 +52,7 @@ class Sending:
         self._counter: Counter | None = None
         self._summary: Cancel | None = None
         self._attaching = Attaching(screen.services.root)
+        self._turn = asyncio.Lock()
         self._pasted_at = float("-inf")
 
     def forget(self) -> None:
@@ -53,7 +70,9 @@ class Sending:
                 text, others = last.text + text, others[:-1]
                 prompt.replace_all(prompt.text.removesuffix(mark))
         self._pasted_at = now
-        found = as_attachment(text, screen.config.chat.paste_lines, [each.name for each in others])
+        found = as_attachment(
+            text, screen.config.chat.paste_lines, [*(each.name for each in others), *screen.placeholders.names]
+        )
         if found is None:
             prompt.put(text)
             return
@@ -88,37 +107,68 @@ class Sending:
             await screen.commands.set_up_now()
             if not screen.services.is_set_up(screen.config):
                 return  # the message stays in the prompt
-        conversation, editing, attached = screen.conversation, screen.editing, screen.attached
-        screen.on_its_way = text
+        going = Going(text, screen.attached, screen.editing, screen.conversation, asyncio.current_task())
+        screen.going.append(going)
+        screen.editing = None
+        screen.attach(())
         self._entered(text)
-        screen.show_figures(state="measuring")
         try:
-            draft = await self._fitting(text, await self._mentioned(text, attached))
-            if draft is not None and conversation is not screen.conversation:
-                raise InputError("the message was not sent: another session is open now", "it is in the prompt again")
-            if draft is not None and editing is not None:
-                conversation.edit(editing, draft)
-            elif draft is not None:
-                conversation.send(draft)
+            async with self._turn:  # in the order in which they were entered
+                sent = await self._sent(going)
         except (PacelineError, asyncio.CancelledError):
-            self._take_back(text)
+            self._take_back(going)
             raise
         finally:
-            screen.on_its_way = ""
-            if not conversation.answering:
+            screen.going.remove(going)
+            if not screen.conversation.answering:
                 screen.show_figures(state="")
-        if draft is None:
-            self._take_back(text)
-            return
-        screen.editing = None
-        screen.attach(tuple(each for each in screen.attached if each not in attached))
+        if sent:
+            screen.output_panel.hide()
+        else:
+            self._take_back(going)
         screen.keeping.keep()
-        screen.output_panel.hide()
 
-    def _take_back(self, text: str) -> None:
+    async def _sent(self, going: "Going") -> bool:
+        """Whether the person wants it sent. Raises PacelineError."""
+        screen, conversation = self._screen, going.conversation
+        await self._with_output(going)
+        screen.show_figures(state="measuring")
+        try:
+            draft = await self._fitting(going, await self._mentioned(going.text, going.attached))
+        except _NeverMindError:
+            return False
+        if draft is None:
+            return False
+        if conversation is not screen.conversation:
+            raise InputError("the message was not sent: another session is open now", "it is in that session's prompt")
+        if going.editing is not None:
+            conversation.edit(going.editing, draft)
+        else:
+            conversation.send(draft)
+        return True
+
+    async def _with_output(self, going: "Going") -> None:
+        """A command that runs already prints for this message."""
+        screen = self._screen
+        if not screen.acting.running:
+            return
+        screen.show_figures(state="waiting for the command (Esc ends it)")
+        await screen.acting.finished()
+        await asyncio.sleep(0)  # its output is attached
+        output = tuple(each for each in screen.attached if each.kind == "output")
+        going.attached = (*(each for each in going.attached if each.kind != "output"), *output)
+        screen.attach(tuple(each for each in screen.attached if each.kind != "output"))
+
+    def _take_back(self, going: "Going") -> None:
         """A message that was not sent is in the prompt again, before what was written since."""
-        prompt = self._screen.query_one(Prompt)
-        prompt.replace_all(f"{text}\n{prompt.text}" if prompt.text else text)
+        screen = self._screen
+        if going.conversation is not screen.conversation:
+            return  # it was kept with the other one
+        prompt = screen.query_one(Prompt)
+        prompt.replace_all(f"{going.text}\n{prompt.text}" if prompt.text else going.text)
+        screen.attach(tuple(dict.fromkeys((*going.attached, *screen.attached))))
+        if going.editing is not None and screen.editing is None:
+            screen.editing = going.editing
 
     def _entered(self, text: str) -> None:
         """It is on its way: the prompt is empty again."""
@@ -134,19 +184,33 @@ class Sending:
         except KeptBackError as error:
             if not error.may_override:
                 raise
-            return await self._overrides(error)
+            try:
+                return await self._overrides(error)
+            except _NeverMindError:
+                return False
         return True
 
     async def _overrides(self, error: KeptBackError) -> bool:
-        await self._screen.while_nothing_is_typed()
+        screen = self._screen
+        if screen.query_one(Prompt).text.strip():
+            await screen.until_free("a question")
         asked = Question("Show it to the model all the same?", (error.message,), yes="Show", no="Leave it out")
-        return await self._screen.ask(asked)
+        answer = await screen.app.push_screen_wait(ConfirmScreen(asked))
+        if answer is None:
+            raise _NeverMindError
+        if not answer:
+            screen.tell(f"left out: {error.message}")
+        return answer
 
     def stop(self) -> bool:
-        """End a summary that is written; whether there was one."""
-        if self._summary is None:
+        """End a summary that is written, or take back what is measured; whether there was anything."""
+        if self._summary is not None:
+            self._summary()
+            return True
+        last = self._screen.going[-1] if self._screen.going else None
+        if last is None or last.task is None:
             return False
-        self._summary()
+        last.task.cancel()
         return True
 
     async def _mentioned(self, text: str, attached: tuple[Attached, ...]) -> tuple[Attached, ...]:
@@ -162,6 +226,19 @@ class Sending:
             read = await self._read(mention)
             if read is not None and all(each.name != read.name for each in found):
                 found.append(read)
+        return tuple(found)
+
+    async def _named_in(self, text: str) -> tuple[Attached, ...]:
+        """What the text mentions, as far as nobody has to be asked; while it is still being written."""
+        if "@" not in text:
+            return ()
+        screen = self._screen
+        finder, output = screen.suggesting.workspace, screen.output
+        found = []
+        for mention in mentions(text, lambda name: finder.resolve(name) is not None):
+            if mention.resolved:
+                with contextlib.suppress(InputError):
+                    found.append(await asyncio.to_thread(self._attaching.mention, mention, finder, output))
         return tuple(found)
 
     async def _read(self, mention: Mention) -> Attached | None:
@@ -185,16 +262,24 @@ class Sending:
         if not screen.services.is_set_up(screen.config):
             return
         with contextlib.suppress(PacelineError):
-            sizes = await self.sizes(self.draft(screen.query_one(Prompt).text, screen.attached))
+            sizes = await self.sizes(await self.begun())
             screen.show_figures(used=sizes.used, size=sizes.context or None, about=sizes.estimated)
 
-    def draft(self, text: str, attached: tuple[Attached, ...]) -> budget.Draft:
-        """The message as it would be sent now."""
+    async def begun(self) -> budget.Draft:
+        """What stands in the prompt, as it would be sent now, with what it mentions."""
+        screen = self._screen
+        text = screen.query_one(Prompt).text
+        attached = dict.fromkeys((*screen.attached, *await self._named_in(text)))
+        return self.draft(text, tuple(attached), screen.editing)
+
+    def draft(self, text: str, attached: tuple[Attached, ...], editing: int | None = None) -> budget.Draft:
+        """The message as it would be sent now. editing: the turn that it takes the place of."""
         conversation = self._screen.conversation
         path = conversation.path
-        if self._screen.editing is not None:
-            path = tuple(turn for turn in path if turn.id < self._screen.editing)
-        skipped, summary = conversation.forgotten(path)
+        shown = path if editing is None else tuple(turn for turn in path if turn.id <= editing)
+        skipped, summary = conversation.forgotten(shown)  # another message goes without what the first went without
+        if editing is not None:
+            path = tuple(turn for turn in path if turn.id < editing)
         return budget.Draft(conversation.session.system, path, text, attached, skipped, summary)
 
     async def sizes(self, draft: budget.Draft) -> budget.Sizes:
@@ -208,22 +293,21 @@ class Sending:
             measured = replace(measured, context=await screen.client.follow(counter.context()))
         return measured
 
-    async def _fitting(self, text: str, attached: tuple[Attached, ...]) -> Draft | None:
+    async def _fitting(self, going: "Going", attached: tuple[Attached, ...]) -> Draft | None:
         """The message, once it fits: the person chooses what is left out. None: it is not to be sent."""
         screen = self._screen
-        draft = self.draft(text, attached)
-        try:
+        draft = self.draft(going.text, attached, going.editing)
+        known, summary = screen.conversation.forgotten(draft.path)
+        measured = None
+        with contextlib.suppress(PacelineError):  # asking will say the same, where it is seen and kept
             measured = await self.sizes(draft)
-        except PacelineError:  # asking will say the same, where it is seen and kept
-            return Draft(text, attached)
-        if not measured.fits:
+        if measured is not None and not measured.fits:
             fitted = await screen.app.push_screen_wait(FittingScreen(draft, measured, self.sizes, self.summarise))
             if fitted is None:
                 return None
             draft = fitted
-        known, summary = screen.conversation.forgotten(draft.path)
         changed = (draft.skipped, draft.summary) != (known, summary)
-        return Draft(text, draft.attached, draft.skipped if changed else 0, draft.summary if changed else "")
+        return Draft(going.text, draft.attached, draft.skipped if changed else 0, draft.summary if changed else "")
 
     async def summarise(self, draft: budget.Draft, choice: budget.Choice, keep: str = "") -> budget.Draft:
         """The draft with its oldest turns told in short by the model. Raises PacelineError."""

@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from paceline.chat import slash
-from paceline.chat.context.mentions import completed, named, typing
+from paceline.chat.context.mentions import completed, named, needs_blank, typing
 from paceline.tui.screens.finder import Choice, Finder
 from paceline.tui.widgets.prompt import PopupKey, Prompt
 
@@ -74,6 +74,11 @@ class Suggesting:
         else:
             self._offer("", [])
 
+    def changed(self) -> None:
+        """The text of the prompt is another one: earlier inputs are searched for it."""
+        if self._what == "recall":
+            self._offer("recall", self._recalled())
+
     def recall(self) -> None:
         """Search earlier inputs for what stands in the prompt."""
         self._what = "recall"
@@ -91,9 +96,11 @@ class Suggesting:
         if what == "mention":
             text, cursor = prompt.text, prompt.cursor
             typed = typing(text, cursor)
+            found = self.workspace.resolve(named(choice.value))
             if typed is not None:
                 prompt.replace_all(*completed(text, typed, choice.value))
-            found = self.workspace.resolve(named(choice.value))
+                if found is not None and found.kind == "file" and needs_blank(text, typed):
+                    prompt.blank_gives_way(":")
             if found is not None:
                 self.workspace.attached(found)
         elif what == "recall":

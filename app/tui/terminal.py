@@ -34,16 +34,22 @@ class Terminal(LinuxDriver):
         decode = getincrementaldecoder("utf-8")("replace").decode
         with selectors.SelectSelector() as selector:  # the kind that knows terminals on macOS, too
             selector.register(self.fileno, selectors.EVENT_READ)
+            left = incoming.patience
             while not self.exit_event.is_set():
-                if selector.select(incoming.patience):
+                step = min(left, IDLE)
+                if selector.select(step):
                     data = os.read(self.fileno, READ)
                     if not data:  # nobody is there any more; the signal that says so is on its way
                         self.exit_event.wait(IDLE)
                     found = incoming.of(decode(data))
+                elif step < left:
+                    left -= step
+                    continue
                 else:
                     found = incoming.rest()
                 for event in found:
                     self.process_message(event)
+                left = incoming.patience
         for event in incoming.rest():
             self.process_message(event)
 

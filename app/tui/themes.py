@@ -1,4 +1,4 @@
-"""Colours of the app, and which of them a terminal can show.
+"""Colours of the app, what they are called, and which of them a terminal can show.
 
 Besides Textual's variables each theme has those of code ($code-keyword and so on), of drafters ($draft-ngram and so on;
 on a terminal of sixteen colours the ones that `paceline ask --show-drafts` uses), and of what stands behind changed
@@ -6,6 +6,7 @@ code ($diff-out and so on; the marks are for the words that changed).
 """
 
 from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 
 from textual.theme import BUILTIN_THEMES, Theme
 
@@ -142,6 +143,15 @@ THEMES: tuple[Theme, ...] = (
     ),
 )
 OWN = {"dark": "paceline-dark", "light": "paceline-light", "contrast": "paceline-contrast", "ansi": "paceline-ansi"}
+AUTO = "auto"
+# what the configuration and /theme take, in the order in which it is offered, and what it looks like
+ABOUT: Mapping[str, str] = {
+    AUTO: "what the terminal can show",
+    "dark": "light text on a dark ground",
+    "light": "dark text on a light ground",
+    "contrast": "as much contrast as there is",
+    "ansi": "the terminal's own sixteen colours",
+}
 _RICH_TERMINALS = ("256color", "direct", "kitty", "alacritty", "ghostty", "foot", "wezterm")
 
 
@@ -153,12 +163,30 @@ def choose(name: str, environ: Mapping[str, str]) -> str:
     """
     if environ.get("NO_COLOR"):
         return "paceline-plain"
-    names = {theme.name for theme in THEMES} | set(BUILTIN_THEMES)
-    if name in OWN or name in names:
+    if name != AUTO and not fault(name):
         return OWN.get(name, name)
     if not _has_many_colours(environ):
         return OWN["ansi"]
     return OWN["light"] if _is_light(environ) else OWN["dark"]
+
+
+def names() -> tuple[str, ...]:
+    """What themes are called by people: ours first, then Textual's."""
+    return (*ABOUT, *sorted(BUILTIN_THEMES))
+
+
+def called(theme: str) -> str:
+    """What people call a theme, from its name in Textual: "dark" for "paceline-dark"."""
+    return next((name for name, each in OWN.items() if each == theme), theme)
+
+
+def fault(name: str) -> str:
+    """What is wrong with a theme's name in the configuration; "": nothing."""
+    if name in names() or any(name == theme.name for theme in THEMES):
+        return ""
+    near = get_close_matches(name.lower(), names(), n=1)
+    meant = f"did you mean {near[0]}?" if near else f"it may be {', '.join(ABOUT)}, or one of Textual's"
+    return f'there is no theme "{name}"; {meant}'
 
 
 def defaults(theme: Theme | None = None) -> dict[str, str]:

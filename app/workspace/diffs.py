@@ -8,6 +8,7 @@ from itertools import zip_longest
 from paceline.workspace.redaction import redact
 
 _FILE = re.compile(r"^diff --git (.*)$", re.MULTILINE)
+_RAW = re.compile(r"^:\d+ \d+ \S+ \S+ [A-Z]\d*\t(?:[^\t\n]*\t)?([^\t\n]+)$", re.MULTILINE)
 _UNMERGED = re.compile(r"^\* Unmerged path .*\n?", re.MULTILINE)  # no line of a hunk begins so
 _SAID = re.compile(r"^(rename from|rename to|---|\+\+\+) (.+?)\t?$", re.MULTILINE)
 _HASHES = re.compile(r"^index [0-9a-f.]+( \d+)?\n", re.MULTILINE)
@@ -15,6 +16,11 @@ _ESCAPE = re.compile(r"\\([abtnvfr\"\\]|[0-7]{3})")
 _ESCAPES = {"a": "\a", "b": "\b", "t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r", '"': '"', "\\": "\\"}
 _NOWHERE = "/dev/null"
 _MARK = re.compile(r"^[-+]", re.MULTILINE)
+_NUMBERS = re.compile(r"^(@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@)[^\n]*", re.MULTILINE)
+_PARTS = re.compile(r"^(?=@@ -|diff --git )", re.MULTILINE)
+_KEY_FOOT = re.compile(r"-----END [A-Z0-9 ]{0,40}KEY(?: BLOCK)?-----")
+_KEY_LINE = re.compile(r"[ \t\"'+]{0,40}=?[0-9A-Za-z+/*]{1,80}={0,2}(?:\\r)?(?:\\n)?[\"',;]{0,3}[ \t+.\\]{0,8}\r?")
+_VISIBLE = re.compile(r"\S")
 _SUBMODULE = re.compile(r"^(?:index [0-9a-f.]+ 160000|(?:new|deleted) file mode 160000)$", re.MULTILINE)
 
 
@@ -25,7 +31,7 @@ class FileDiff:
     name: str  # as it is called now; of a deleted one, as it was called
     old: str  # as it was called before; the same, unless it was renamed
     head: str  # whole lines, as Git has them, but without hashes: renamed, another mode, binary, the two names
-    hunks: str  # whole lines; "" where no line of text has changed
+    hunks: str  # whole lines, without what Git says behind their numbers; "" where no line of text has changed
     deleted: bool = False
     submodule: bool = False  # the hunk has hashes of commits, and the name is a folder's
 
@@ -40,10 +46,35 @@ def parsed(diff: str) -> Iterator[FileDiff]:
             yield found
 
 
+def listed(diff: str) -> list[str]:
+    """The names that stand in front of a diff, made with --raw: also those of files that it does not reach."""
+    front = diff[: found.start()] if (found := _FILE.search(diff)) else diff
+    return [_unquoted(name) for name in _RAW.findall(front)]
+
+
 def redacted(diff: str) -> str:
-    """A diff, or hunks of one, without secrets; see redact. A line's mark would hide how a secret begins."""
-    lines = zip(diff.split("\n"), redact(_MARK.sub(" ", diff)).split("\n"), strict=True)
+    """A diff, or hunks of one, without secrets; see redact. A line's mark would hide how a secret begins.
+
+    Each file's head and each hunk is a text of its own. What follows a hunk's numbers is cut: it is any line above.
+    """
+    return "".join(map(_redacted, _PARTS.split(_NUMBERS.sub(r"\1", diff))))
+
+
+def _redacted(part: str) -> str:
+    plain = _MARK.sub(" ", part)
+    lines = zip(part.split("\n"), _without_end_of_key(redact(plain)).split("\n"), strict=True)
     return "\n".join(was[0] + now[1:] if was.startswith(("-", "+")) else now for was, now in lines)
+
+
+def _without_end_of_key(text: str) -> str:
+    """The text without what stands above the foot of a key: its head may be above the hunk."""
+    lines = text.split("\n")
+    for foot in [at for at, line in enumerate(lines) if _KEY_FOOT.search(line)]:
+        at = foot - 1
+        while at >= 0 and _KEY_LINE.fullmatch(lines[at]):
+            lines[at] = _VISIBLE.sub("*", lines[at])
+            at -= 1
+    return "\n".join(lines)
 
 
 def _parsed(names: str, part: str) -> FileDiff | None:
@@ -60,7 +91,12 @@ def _parsed(names: str, part: str) -> FileDiff | None:
     deleted = rest.startswith("deleted file mode ")
     name = new or old or both
     return FileDiff(
-        name, old or name, _HASHES.sub("", head), hunks, deleted, submodule=_SUBMODULE.search(rest) is not None
+        name,
+        old or name,
+        _HASHES.sub("", head),
+        _NUMBERS.sub(r"\1", hunks),
+        deleted,
+        submodule=_SUBMODULE.search(rest) is not None,
     )
 
 

@@ -71,6 +71,12 @@ def stamp(path: Path) -> Stamp | None:
 
 def read(path: Path) -> str | None:
     """The text of a regular file that is not too large, all line ends as on Unix; None for everything else."""
+    data = content(path)
+    return None if data is None else decoded(data).replace("\r\n", "\n").replace("\r", "\n")
+
+
+def content(path: Path, most: int = LARGEST) -> bytes | None:
+    """The bytes of a regular file that has no more than so many; None for everything else."""
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
     try:
         handle = os.open(path, flags)  # does not wait for a pipe's other end
@@ -80,12 +86,12 @@ def read(path: Path) -> str | None:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             return None
         with open(handle, "rb", closefd=False) as file:
-            data = file.read(LARGEST + 1)
+            data = file.read(most + 1)
     except OSError:
         return None
     finally:
         os.close(handle)
-    return None if len(data) > LARGEST else decoded(data).replace("\r\n", "\n").replace("\r", "\n")
+    return data if len(data) <= most else None
 
 
 def decoded(data: bytes) -> str:
@@ -108,3 +114,8 @@ def useful(path: str, text: str) -> bool:
     if is_secret_file(path) or is_generated_file(path):
         return False
     return not (is_binary(text) or is_minified(text) or is_generated(text))
+
+
+def below(root: Path, name: str) -> Path:
+    """Where a name leads from a folder; "~/name" to the person's own folder, while "~name" is a file like any other."""
+    return root / (Path(name).expanduser() if re.match(r"~(?:[/\\]|$)", name) else name)

@@ -1,5 +1,7 @@
 """Which files are kept from the model: by .gitignore and .git/info/exclude, by .pacelineignore, by settings."""
 
+import os
+import stat
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -86,14 +88,25 @@ def matches(patterns: tuple[str, ...], path: str) -> bool:
     return bool(patterns) and bool(path) and _compiled(patterns).hide(path)
 
 
-@lru_cache(maxsize=256)
 def repository(root: str) -> Path | None:
-    """The folder of the Git repository that a folder belongs to."""
+    """The folder of the Git repository that a folder belongs to. Looked for anew each time: one may have been made."""
+    passed = None
+    for folder, known, head in _above(root):
+        try:
+            regular = stat.S_ISREG(os.stat(known).st_mode)  # noqa: PTH116
+        except (OSError, ValueError):
+            continue
+        if regular or os.path.exists(head):  # noqa: PTH110
+            return folder
+        passed = passed or folder  # Git itself looks farther up
+    return passed
+
+
+@lru_cache(maxsize=256)
+def _above(root: str) -> tuple[tuple[Path, str, str], ...]:
+    """(folder, its .git, the HEAD in that) of a folder and of those above it."""
     folder = Path(root)
-    for each in [folder, *folder.parents][:UP]:
-        if files.there(each / ".git"):
-            return each
-    return None
+    return tuple((each, str(each / ".git"), str(each / ".git" / "HEAD")) for each in [folder, *folder.parents][:UP])
 
 
 @lru_cache(maxsize=64)

@@ -11,7 +11,7 @@ _SECRET_NAMES = re.compile(
     \.env.*|.*\.env|\.?netrc|_netrc|\.?pgpass(\.conf)?|\.npmrc|\.yarnrc\.yml|\.pypirc|\.htpasswd|\.git-credentials|\.my\.cnf
     |\.s3cfg|\.boto|\.dockercfg|\.vault-token|\.?vault[-_.]?pass(word)?(\.txt)?|\.?passwd|shadow
     |.*\.(pem|key|p8|p12|pfx|pkcs12|jks|keystore|kdbx?|ppk|ovpn|gpg|pgp|age|tfvars|tfstate|tfstate\.backup|agekey)
-    |.*\.(auto\.)?tfvars\.json|id_[^.]*|id_(rsa|dsa|ecdsa|ed25519)(?!.*\.pub$).*
+    |.*\.(auto\.)?tfvars\.json|id_[^.]*|id_(rsa|dsa|ecdsa|ed25519)(?!.*\.pub\Z).*
     |(.*[-_.])?(credentials?|secrets?)([-_.].*)?\.(json|ya?ml|toml|ini|cfg|conf|config|xml|txt|csv|properties|db|sqlite|enc|plist)
     |credentials?|secrets?|client_secrets?.*\.json|service[-_]?account.*\.json|local\.settings\.json
     |(.*\.)?env\.(prod(uction)?|dev(elopment)?|local|stag(e|ing)|test(ing)?|live|secrets?)
@@ -19,7 +19,7 @@ _SECRET_NAMES = re.compile(
     |\.renviron|vault\.ya?ml|.*firebase-adminsdk.*\.json
     |.*_history|tokens?(\.(json|txt|ya?ml))?|.*(api[-_]?keys?|passwords?|passphrases?)(\.(json|txt|ya?ml|toml|ini|csv))?
     """,
-    re.VERBOSE,
+    re.VERBOSE | re.DOTALL,  # a name may have line ends in it
 )
 _SECRET_PATHS = {(".git", "config"), ("gh", "hosts.yml"), (".config", "hub"), (".composer", "config.json")}
 _SECRET_FOLDERS = {".ssh", ".gnupg", ".aws", ".azure", ".gcloud", ".password-store", ".kube", ".docker"}
@@ -48,7 +48,8 @@ def is_secret_file(path: str) -> bool:
     """Whether a file of this name holds keys, passwords or the like. A path or URI, of any system."""
     if _SCHEME.match(path):
         path = unquote(re.split("[?#]", path, maxsplit=1)[0])
-    *folders, name = path.replace("\\", "/").rstrip("/").casefold().split("/")
+    parts = path.replace("\\", "/").rstrip("/").casefold().split("/")
+    *folders, name = (part.strip().rstrip(". ") or part for part in parts)  # some systems leave blanks and dots out
     if (*folders[-1:], name) in _SECRET_PATHS:
         return True
     return _SECRET_NAMES.fullmatch(name) is not None or not _SECRET_FOLDERS.isdisjoint(folders)

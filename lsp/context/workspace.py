@@ -67,8 +67,8 @@ class Workspace:
     def changes(self, live: Live) -> tuple[tuple[str, str], ...]:
         """(file, hunks) of the files that differ from the last commit; not of those that are open."""
         if self.clock() - self._asked >= FRESH:
-            found = git.changes(self.root)
-            self._changes = tuple((name, text) for name, text in found if self._may(name) and files.useful(name, text))
+            found = git.changes(self.root, self._may)
+            self._changes = tuple((name, text) for name, text in found if files.useful(name, text))
             self._asked = self.clock()
         return tuple(each for each in self._changes if each[0] not in live)
 

@@ -13,7 +13,6 @@ from paceline.chat.context.mentions import Mention, mentions
 from paceline.chat.turns import Attached
 from paceline.errors import InputError
 from paceline.workspace import git as git_of_workspace
-from paceline.workspace import ignoring
 
 KEY = "ghp_" + "a1B2" * 9
 
@@ -282,7 +281,6 @@ def repository(root: Path, monkeypatch) -> Path:
     for key in [each for each in os.environ if each.startswith("GIT_")]:
         monkeypatch.delenv(key)
     monkeypatch.setenv("HOME", str(root / "home"))
-    ignoring.repository.cache_clear()
     git(root, "init", "-q")
     git(root, "add", ".")
     git(root, "commit", "-qm", "x")
@@ -348,10 +346,45 @@ def test_what_git_does_not_follow_is_counted_and_not_shown(repository, read):
     assert attached.cut == "2 new files are not followed by Git, which are not shown"
 
 
-def test_a_long_diff_says_that_it_is_cut(repository, read, monkeypatch):
+def test_a_long_diff_says_what_it_has_in_part_and_names_what_it_has_not(repository, read, monkeypatch):
     monkeypatch.setattr(git_of_workspace, "LARGEST", 1024)
-    (repository / "long.txt").write_text("".join(f"other line {at}\n" for at in range(1000)))
-    assert "only the first 1 KiB" in read.diff().cut
+    (repository / "app/cli.py").write_text("".join(f"other line {at}\n" for at in range(1000)))
+    (repository / "long.txt").write_text((repository / "long.txt").read_text() + "short\n")
+    attached = read.diff()
+    assert "+other line 1\n" in attached.text
+    assert attached.text.endswith("+short\n")
+    assert attached.cut == "shown in part: app/cli.py"
+    (repository / "app/cli.py").write_text("".join(f"other line {at}\n" for at in range(5000)))
+    (repository / ".env").write_text("A=1\n")
+    git(repository, "add", "-f", ".env")
+    git(repository, "commit", "-qm", "secret", "--", ".env")
+    (repository / ".env").write_text("A=2\n")
+    (repository / "app/data").write_text("1\n")
+    git(repository, "add", "app/data")
+    (repository / ".pacelineignore").write_text("app/data\n")
+    attached = read.diff()
+    assert attached.text.endswith("Changed as well, but not shown:\nlong.txt\n")
+    assert "named only: long.txt" in attached.cut
+    assert "kept back by rules: .env, app/data;" in attached.cut
+
+
+def test_of_a_file_that_passes_through_a_filter_it_is_said_why_it_has_no_lines(repository, read):
+    (repository / ".gitattributes").write_text("*.txt filter=crypt\n")
+    (repository / "long.txt").write_text("opened\n")
+    attached = read.diff()
+    assert "opened" not in attached.text
+    assert "a/long.txt" in attached.text
+    assert "a filter of Git changes those: long.txt" in attached.cut
+
+
+@pytest.mark.parametrize("name", [".env\nx", "conf/.env\n"])
+def test_a_secret_file_whose_name_has_line_ends_is_kept_back(repository, read, name):
+    (repository / name).parent.mkdir(exist_ok=True)
+    (repository / name).write_text("A=1\n")
+    git(repository, "add", "-f", ".")
+    with pytest.raises(InputError, match="may be shown") as told:
+        read.diff()
+    assert told.value.hint == f"kept back by rules: {name.replace(chr(10), ' ')}"
 
 
 TWICE = "class A:\n    @property\n    def f(self): ...\n\n    @f.setter\n    def f(self, x): ...\n\n\n"
@@ -414,3 +447,21 @@ def test_a_symbol_of_a_file_that_is_kept_back_is_kept_back(root, read, finder):
     (root / "private.py").write_text("def key(): ...\n")
     with pytest.raises(KeptBackError):
         read.mention(mentioned("see @private.py:key", finder), finder)
+
+
+def test_a_method_is_attached_by_its_plain_name_where_one_class_has_it(root, read):
+    found = Found("symbol", "f", "@app/cli.py:f", "app/cli.py")
+    assert read.of(found).name == "A.f, app/cli.py:9"
+
+
+def test_methods_of_a_name_are_named_where_there_are_several(root, read):
+    classes = "".join(f"class {name}:\n    def f(self): ...\n\n\n" for name in "ABCDE")
+    (root / "app/two.py").write_text(classes)
+    with pytest.raises(InputError) as raised:
+        read.of(Found("symbol", "f", "@app/two.py:f", "app/two.py"))
+    assert raised.value.hint == "it has A.f, B.f, C.f and 2 more"
+
+
+def test_a_function_comes_before_methods_of_its_name(root, read):
+    (root / "app/two.py").write_text("def f(): ...\n\n\nclass A:\n    def f(self): ...\n")
+    assert read.of(Found("symbol", "f", "@app/two.py:f", "app/two.py")).text == "def f(): ...\n"

@@ -84,6 +84,33 @@ def test_quoted_blocks_lose_the_quotation():
 
 
 @pytest.mark.parametrize(
+    ("answer", "found"),
+    [
+        ("text\n> ```\nx\n\nmore\n", [("> ```\n", "")]),
+        ("> ~~~\nx", [("> ~~~\n", "")]),
+        ("> ```py\nx = 1\n```", [("> ```py\n", ""), ("```", "")]),
+        ("> ```sh\nrm -rf x", [("> ```sh\n", "")]),
+        ("> ```sh\n> a\nb", [("> ```sh\n> a\n", "a\n")]),
+        ("> > ```sh\n> > a\n> b\n", [("> > ```sh\n> > a\n", "a\n")]),
+        ("- a\n  ```sh\n  b\n\nc\n\n```py\nd\n```\n", [("  ```sh\n  b\n\n", "b\n\n"), ("```py\nd\n```\n", "d\n")]),
+        ("- ```sh\n  b\n- c\n  ```\n", [("- ```sh\n  b\n", "b\n"), ("  ```\n", "")]),
+        ("- > ```sh\n  > a\n  > ```\nb", [("- > ```sh\n  > a\n  > ```\n", "a\n")]),
+        ("> - ```sh\n>   a\n>   ```\n> b", [("> - ```sh\n>   a\n>   ```\n", "a\n")]),
+        ("1. - ```sh\n     a\n     ```\nb", [("1. - ```sh\n     a\n     ```\n", "a\n")]),
+    ],
+)
+def test_a_block_ends_with_the_quotation_or_the_item_that_it_is_in(answer, found):
+    assert [(answer[each.start : each.end], each.text) for each in blocks(answer)] == found
+    for each in blocks(answer):
+        assert each.start < each.body_start <= each.body_end <= each.end
+
+
+@pytest.mark.parametrize("answer", ["- a\n  ```py\n  x\ny\n  ```\n", "- ```py\n  x\ny\n```\n", "- ```py\nx\ny\n```\n"])
+def test_code_that_is_not_indented_as_its_item_is_belongs_to_the_block_that_a_fence_closes(answer):
+    assert only(answer).text == "x\ny\n"
+
+
+@pytest.mark.parametrize(
     ("opening", "name"),
     [
         ("```python app/x.py", "app/x.py"),
@@ -155,11 +182,94 @@ def test_well_formed_documents_are_read_as_a_full_parser_reads_them(answer):
     assert [(each.info.strip(), each.content) for each in tokens] == [(each.info, each.text) for each in blocks(answer)]
 
 
+def quoted(lines):
+    return [f"> {line}" if line else ">" for line in lines]
+
+
+def listed(mark, lines):
+    """An item; after a mark with a tab, all of it is behind tabs."""
+    blank = "\t" if mark.endswith("\t") else " " * len(mark)
+    return [mark + lines[0], *(blank + line if line else "" for line in lines[1:])]
+
+
+BLOCKS = st.builds(
+    lambda fence, info, code, closed: [fence + info, *code, *([fence] if closed else [])],
+    st.sampled_from(["```", "~~~", "````"]),
+    st.sampled_from(["py", "sh", "js x"]),
+    st.lists(st.sampled_from(["x", "\ty", "    z", "", "`a`", "# b"]), min_size=1, max_size=3).filter(
+        lambda code: code[0]
+    ),
+    st.booleans(),
+)
+PARTS = st.one_of(BLOCKS, st.sampled_from([["words"], ["two", "lines"], ["# head"]]))
+NESTED = st.recursive(
+    st.lists(PARTS, min_size=1, max_size=3).map(lambda parts: separated(parts)),
+    lambda inner: st.lists(
+        st.one_of(PARTS, inner.map(quoted), st.builds(listed, st.sampled_from(["- ", "* ", "1. "]), inner)),
+        min_size=1,
+        max_size=3,
+    ).map(lambda parts: separated(parts)),
+    max_leaves=8,
+)
+
+
+def separated(parts):
+    """Parts with a blank line between two. What follows a block that nothing closes would belong to it, or be code."""
+    lines = []
+    for part in parts:
+        lines += ["", *part] if lines else part
+        if part[0][:3] in ("```", "~~~") and part[-1] != part[0][: len(part[-1])]:
+            break
+    return lines
+
+
+def places(answer):
+    """Where a full parser finds fences: the first line, the one after the last, and what is in them."""
+    tokens = MarkdownIt("commonmark").parse(answer)
+    return [(*each.map, each.info, each.content) for each in tokens if each.type == "fence"]
+
+
+@settings(deadline=None, max_examples=500)
+@given(
+    NESTED | NESTED.map(lambda lines: listed("-\t", lines)),
+    st.sampled_from([None, "```js\nend\n```", "words"]),
+    st.booleans(),
+)
+def test_nested_blocks_begin_and_end_where_a_full_parser_has_them(lines, after, blank):
+    answer = "\n".join([*lines, *([""] if blank else []), *([after] if after else [])]) + "\n"
+    found = []
+    for each in blocks(answer):
+        first, last = (answer[:at].count("\n") for at in (each.start, each.end))
+        found.append((first, last, each.info, each.text))
+    assert [(*at, info, "".join(text.split())) for *at, info, text in found] == [
+        (*at, info, "".join(text.split())) for *at, info, text in places(answer)
+    ]
+    if "\t" not in answer:
+        assert found == places(answer)
+
+
 @settings(deadline=None)
 @given(
     st.lists(
         st.sampled_from(
-            ["```", "```py", "~~~", "a", " ", "    ", "> ", "\n", "\r\n", "```x```", "<<<<<<< S", ">>>>>>>"]
+            [
+                "```",
+                "```py",
+                "~~~",
+                "- ",
+                "1. ",
+                ">",
+                "\t",
+                "a",
+                " ",
+                "    ",
+                "> ",
+                "\n",
+                "\r\n",
+                "```x```",
+                "<<<<<<< S",
+                ">>>>>>>",
+            ]
         )
     )
 )
@@ -182,7 +292,19 @@ def test_blocks_that_are_complete_stay_as_they_are_while_more_comes(answer, data
 
 
 @pytest.mark.parametrize(
-    "line", ["```\n", "a```\n", "```md\n", "> ```\n", "~~~\n", "<<<<<<<\n```\n", "`a` `\n", "```x\ny```\n"]
+    "line",
+    [
+        "```\n",
+        "- ```\n  a\nb\n",
+        "- > - ```\n",
+        "a```\n",
+        "```md\n",
+        "> ```\n",
+        "~~~\n",
+        "<<<<<<<\n```\n",
+        "`a` `\n",
+        "```x\ny```\n",
+    ],
 )
 def test_nonsense_is_read_in_linear_time(line):
     short, long = (work(line * count) for count in (500, 2000))

@@ -1,15 +1,21 @@
 """What answers took, added up from what is kept with them."""
 
 import json
+import math
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
-from paceline.chat import figures
+from paceline.chat import figures, schema
 from paceline.chat.database import Database
 from paceline.chat.figures import kept_in
 from paceline.chat.store import Store
 from paceline.chat.turns import Session, Turn
+from paceline.errors import InputError, ResourceError
 
 DAY = 86_400.0
 TIMINGS = {
@@ -115,10 +121,140 @@ def test_figures_that_nobody_gave_or_that_are_none_count_as_none(path, timings):
     assert (found.speed_up, found.first_token_ms, found.prompt) == (None, None, 0)
 
 
+def test_what_was_only_noted_is_no_answer_and_an_edit_is_one(path):
+    put(path, answer(""), answer("m", created=1.0, **TIMINGS), answer("", predicted_n=9), answer("", state="failed"))
+    found = kept_in(path, 0.0)
+    assert {name: (each.answers, each.failed, each.tokens) for name, each in found.models.items()} == {
+        "m": (1, 0, 50),
+        "": (2, 1, 9),
+    }
+
+
 def test_texts_that_no_file_can_hold_do_no_harm(path):
     put(path, answer("m\ud800", predicted_n=9, notes=["\ud800"]))
     found = kept_in(path, 0.0)
     assert (list(found.models), found.all.tokens) == (["m\ud800"], 9)
+
+
+def change(path, statement, *values):
+    """Put into the file what the store would not."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute(statement, values)
+
+
+def untouched(path):
+    """What tells whether the file, and which files beside it, are the same as before."""
+    beside = sorted(each.name for each in path.parent.iterdir() if not each.name.endswith(("-wal", "-shm")))
+    with closing(sqlite3.connect(path)) as connection:
+        return path.read_bytes(), beside, connection.execute("PRAGMA user_version").fetchone()
+
+
+def test_a_file_of_the_first_version_is_read_and_stays_one(path):
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        for statement in schema.MIGRATIONS[0]:
+            connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {schema.APPLICATION}")
+        connection.execute("PRAGMA user_version = 1")
+        connection.execute("INSERT INTO session VALUES ('s', '', '/w', 1.0, 1.0, '', NULL)")
+        connection.execute(
+            "INSERT INTO turn (session, role, state, created, model, error, timings, runs, text, attached) "
+            "VALUES ('s', 'assistant', 'done', 1.0, 'm', '', '{\"predicted_n\": 7}', '', 'a', '')"
+        )
+    before = untouched(path)
+    assert kept_in(path, 0.0).models["m"].tokens == 7
+    assert untouched(path) == before
+
+
+def test_a_file_of_a_newer_version_is_told_and_left_alone(path):
+    put(path, answer(**TIMINGS))
+    change(path, "PRAGMA user_version = 9")
+    before = untouched(path)
+    with pytest.raises(InputError, match="newer Paceline"):
+        kept_in(path, 0.0)
+    assert untouched(path) == before
+
+
+@pytest.mark.parametrize("where", [0, 4096, 5000])
+def test_a_damaged_file_is_told_and_left_alone(path, where):
+    put(path, *(answer(created=1000.0 + number, **TIMINGS) for number in range(200)))
+    whole = path.read_bytes()
+    damaged = (whole[:where] + b"garbage" * len(whole))[: len(whole)]
+    path.write_bytes(damaged)
+    with pytest.raises(ResourceError, match="cannot be read") as told:
+        kept_in(path, 0.0)
+    assert "open the app" in told.value.hint
+    assert path.read_bytes() == damaged
+    assert {each.name for each in path.parent.iterdir()} <= {path.name, f"{path.name}-wal", f"{path.name}-shm"}
+
+
+def test_a_folder_in_its_place_is_told(path):
+    path.mkdir()
+    with pytest.raises(ResourceError, match="cannot be read"):
+        kept_in(path, 0.0)
+
+
+def test_a_file_that_is_only_just_being_made_has_nothing(path):
+    path.touch()
+    assert kept_in(path, 0.0).all.answers == 0
+    assert path.stat().st_size == 0
+
+
+def test_answers_that_another_process_has_just_written_count(path):
+    store = Store(path)
+    store.add(store.create("/w").id, answer(**TIMINGS))
+    assert kept_in(path, 0.0).all.answers == 1  # it is in the write-ahead log still
+    store.close()
+
+
+NUMBERS = st.integers() | st.floats() | st.sampled_from([10**400, -(10**30), 1e308, 5e-324, True])
+JSON = st.recursive(
+    st.none() | st.booleans() | NUMBERS | st.text(max_size=9),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner, max_size=3),
+    max_leaves=6,
+)
+NAMED = st.dictionaries(st.sampled_from(sorted(TIMINGS)), NUMBERS | JSON, max_size=len(TIMINGS))
+ODD_JSON = (NAMED | NAMED | JSON).map(json.dumps)
+CELLS = (
+    st.binary(max_size=20)
+    | st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+    | st.integers(-(2**63), 2**63 - 1)
+    | st.floats(allow_nan=False)
+)
+
+
+@pytest.fixture(scope="module")
+def odd(tmp_path_factory):
+    path = tmp_path_factory.mktemp("odd") / "chat.db"
+    put(path, answer("other", **TIMINGS), answer("m", created=5.0))
+    return path
+
+
+def numbers(told):
+    for value in told.values():
+        if isinstance(value, dict):
+            yield from numbers(value)
+        elif value is not None:
+            yield value
+
+
+@given(ODD_JSON | CELLS, st.just("m") | CELLS, st.just("done") | CELLS, st.just(5.0) | CELLS)
+@example("[" * 100_000, "m", "done", 5.0)
+@example('{"predicted_n": 1e999, "prompt_n": ' + "9" * 5000 + "}", b"\xff", b"\xff\xfe", 1e18)
+@example('{"predicted_n": 20, "predicted_ms": 9e307, "speed_up": 9e307}', b"\xed\xa0\x80", "done", float("inf"))
+def test_whatever_is_in_a_row_the_others_are_counted_and_each_figure_is_one(odd, timings, model, state, created):
+    statement = "UPDATE turn SET timings = ?, model = ?, state = ?, created = ? WHERE role = 'assistant' AND id = 3"
+    change(odd, statement, timings, model, state, created)
+    found = kept_in(odd, 0.0)
+    assert found.all.answers in (1, 2) and found.all.tokens >= 50
+    assert "other" in found.models and math.isfinite(found.first)
+    told = json.loads(json.dumps(found.as_object(), allow_nan=False))
+    assert all(number >= 0 and math.isfinite(number) for number in numbers(told))
+
+
+def test_a_text_that_is_none_is_shown_as_far_as_it_is_one(path):
+    put(path, answer(**TIMINGS))
+    change(path, "UPDATE turn SET model = CAST(x'61ff62' AS TEXT), timings = '[1]' WHERE role = 'assistant'")
+    assert list(kept_in(path, 0.0).models) == ["a\ufffdb"]
 
 
 def test_without_a_file_there_is_nothing_and_none_is_made(path):

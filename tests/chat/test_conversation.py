@@ -110,6 +110,36 @@ async def test_who_drafted_what_is_kept(talk):
     assert (answer.model, answer.timings) == ("m", {"rounds": 2})
 
 
+@pytest.mark.parametrize("first", [Progress(1, 4, model="m"), Text("a", model="m")])
+async def test_whose_answer_it_is_is_kept_and_told_as_soon_as_it_is_known(talk, first):
+    here = talk(ScriptedChat(lambda *_: [first, Text("b", model="m"), Text("c", model="m")]))
+    here.engine.gate.clear()
+    here.conversation.send(Draft("Hi"))
+    while not here.told(Changed)[-1:] or not here.told(Changed)[-1].turn.model:
+        await asyncio.sleep(0)
+    (answer,) = (turn for turn in here.store.turns(here.session.id) if turn.role == "assistant")
+    assert (answer.model, answer.state) == ("m", "streaming")
+    assert here.told(Changed)[-1].turn.model == "m"
+    here.engine.gate.set()
+    await here.quiet()
+    assert here.kept() == here.said()
+    assert here.said()[-1][1:] == ("abc" if isinstance(first, Text) else "bc", "done")
+
+
+async def test_an_end_that_names_no_model_leaves_the_one_that_is_known(talk):
+    here = talk(ScriptedChat(lambda *_: [Text("a", model="m"), Text("b", model="m"), End("stop")]))
+    await here.ask("Hi")
+    assert here.conversation.path[-1].model == "m"
+
+
+async def test_an_answer_whose_model_is_known_late_is_kept_whole(talk):
+    here = talk(ScriptedChat(lambda *_: [Text("a", "ngram"), Text("b", "ngram", "m"), Text("c", model="n")]))
+    await here.ask("Hi")
+    here.open()
+    answer = here.conversation.path[-1]
+    assert (answer.text, answer.runs) == ("abc", (Run("ngram", 2), Run("", 1)))
+
+
 async def test_stopping_keeps_what_was_said_and_cancels(talk):
     here = talk()
     here.engine.gate.clear()
@@ -371,3 +401,10 @@ async def test_what_was_done_beside_it_is_a_part_of_the_conversation(talk):
     await here.ask("And now?")
     assert here.engine.asked[0].said[1:3] == [("user", "/edit a.py rename"), ("assistant", "Changed a.py.")]
     assert here.kept()[:2] == [("user", "/edit a.py rename", "done"), ("assistant", "Changed a.py.", "done")]
+
+
+async def test_what_was_done_beside_it_is_kept_with_the_figures_that_it_took(talk):
+    here = talk()
+    here.conversation.note("/edit a.py rename", "Changed a.py.", End("stop", timings={"predicted_n": 9}, model="m"))
+    (answer,) = (turn for turn in here.store.turns(here.session.id) if turn.role == "assistant")
+    assert (answer.model, answer.timings) == ("m", {"predicted_n": 9})

@@ -26,6 +26,17 @@ def conversation(question: str = "How?", reply: str = "So.", **more) -> tuple[Tu
     return (Turn(1, None, "user", question, created=1.7e9), Turn(2, 1, "assistant", reply, model="tiny", **more))
 
 
+def test_an_answer_is_headed_by_what_people_call_its_model_and_json_keeps_the_id():
+    id = "qwen2.5-coder-1.5b-instruct-q4_k_m"
+    question, answer = conversation()
+    turns = question, replace(answer, model=id)
+    assert "\n## Qwen2.5-Coder 1.5B\n" in export.markdown(SESSION, turns).replace("\\", "")
+    assert "<h2>Qwen2.5-Coder 1.5B</h2>" in export.html(SESSION, turns)
+    assert f'"model": "{id}"' in export.json_(SESSION, turns)
+    unnamed = question, replace(answer, model="")
+    assert "## Assistant" in export.markdown(SESSION, unnamed)
+
+
 def numbered(turns: list[Turn]) -> tuple[Turn, ...]:
     return tuple(replace(turn, id=at + 1, parent=at or None) for at, turn in enumerate(turns))
 

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from paceline.chat.context import finder as finding
+from paceline.chat.context.attaching import Attaching
 from paceline.chat.context.finder import Finder
-from paceline.chat.context.mentions import named
+from paceline.chat.context.mentions import mentions, named
+from paceline.errors import InputError
 
 
 @pytest.fixture
@@ -279,3 +281,64 @@ def test_files_are_found_by_all_that_they_define(shared):
     assert shared.defining({"main", "Client"}) == shared.defining(set()) == shared.defining({"parse"}) == ()
     assert shared.defining({"parse"}, methods=True) == ("app/cli.py",)
     assert shared.defining({"parse", "ask"}, methods=True) == ()
+
+
+def test_a_file_whose_name_begins_with_a_tilde_is_one_like_any_other(tmp_path, monkeypatch):
+    home, root = tmp_path / "home", tmp_path / "work"
+    for folder in (home, root):
+        folder.mkdir()
+    (home / "notes.txt").write_text("at home\n")
+    (root / "~notes.txt").write_text("at work\n")
+    monkeypatch.setenv("HOME", str(home))
+    finder = Finder(root)
+    while not finder.refresh():
+        pass
+    for name, text in (("~notes.txt", "at work\n"), ("~/notes.txt", "at home\n")):
+        assert finder.resolve(name) is not None
+        assert Attaching(root).file(name, override=True).text == text
+
+
+def test_a_method_is_found_by_its_plain_name_behind_its_file(finder, root):
+    assert [(each.path, each.name) for each in finder.meanings("app/cli.py:parse")] == [("app/cli.py", "parse")]
+    assert [(each.path, each.name) for each in finder.meanings("cli.py:parse")] == [("app/cli.py", "parse")]
+    assert finder.meanings("cli.py:nothing") == ()
+    read = Attaching(root)
+    (mention,) = mentions("see @cli.py:parse", lambda name: finder.resolve(name) is not None)
+    assert read.mention(mention, finder).name == "Option.parse, app/cli.py:6"
+
+
+def test_a_method_of_several_classes_of_one_file_is_one_meaning_to_be_asked_about(finder, root):
+    (root / "app/two.py").write_text("class A:\n    def f(self): ...\n\n\nclass B:\n    def f(self): ...\n")
+    finder.refresh(60)
+    (mention,) = mentions("see @two.py:f", lambda name: finder.resolve(name) is not None)
+    with pytest.raises(InputError, match=r"f is not defined in app/two.py") as raised:
+        Attaching(root).mention(mention, finder)
+    assert raised.value.hint == "it has A.f, B.f"
+
+
+@pytest.mark.parametrize("name", ["a\nb.py", "a\rb.py", "a\u2028b.py", "a.py\n"])
+def test_a_name_with_a_line_end_is_not_offered_since_it_cannot_be_mentioned(root, name):
+    (root / name).write_text("def inside_odd(): ...\n")
+    (root / "folder\n").mkdir()
+    (root / "folder\n/within_odd.py").write_text("")
+    finder = Finder(root)
+    finder.refresh(60)
+    assert not [each for each in finder.find("", 1000) if len(each.mention.splitlines()) > 1]
+    assert not [
+        each.name
+        for word in ("a", "inside_odd", "within_odd", "folder")
+        for each in finder.find(word)
+        if "odd" in each.mention or "\n" in each.mention
+    ]
+
+
+def test_files_are_found_by_the_end_of_their_path(finder, root):
+    (root / "docs/cli.py").write_text("")
+    (root / "new.py").write_text("")
+    finder.refresh(60)
+    assert finder.files("app/cli.py") == ("app/cli.py",)
+    assert finder.files("cli.py") == ("app/cli.py", "docs/cli.py")
+    assert finder.files("client.py") == ("app/client.py",)
+    assert finder.files("lient.py") == ()
+    assert finder.files("app") == ()
+    assert finder.files("") == ()

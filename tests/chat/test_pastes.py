@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from paceline.chat.pastes import Burst, as_attachment, cleaned, line_count, placeholder
+from paceline.chat.pastes import Burst, around, as_attachment, cleaned, line_count, placeholder, shown
+from paceline.chat.turns import Attached
 
 TYPED = [0.09, 0.13, 0.2, 0.07, 0.05]  # seconds between keys of a quick typist
 HELD = 1 / 30  # a key that repeats
@@ -122,3 +123,50 @@ def test_after_a_paste_typing_is_typing_again():
     assert keys[20] == "pasted"
     assert keys[21] == "typed"
     assert keys[26] == "held"
+
+
+WHOLES = ("[one]", "[one (2)]")
+
+
+@pytest.mark.parametrize(
+    ("text", "at", "before", "span"),
+    [
+        ("a [one] b", 7, True, (2, 7)),
+        ("a [one] b", 2, False, (2, 7)),
+        ("a [one] b", 4, True, (2, 7)),
+        ("a [one] b", 4, False, (2, 7)),
+        ("a [one] b", 7, False, None),
+        ("a [one] b", 2, True, None),
+        ("[one][one]", 5, True, (0, 5)),
+        ("[one][one]", 5, False, (5, 10)),
+        ("[one (2)]", 9, True, (0, 9)),
+        ("[one", 4, True, None),
+        ("[one]", 0, True, None),
+        ("[one]", 5, False, None),
+        ("", 0, True, None),
+    ],
+)
+def test_a_placeholder_is_found_around_a_place(text, at, before, span):
+    assert around(text, at, WHOLES, before=before) == span
+
+
+@given(st.lists(st.sampled_from(["[one]", "[one (2)]", "x", "[on", "e]", "]"]), max_size=8), st.data())
+@settings(deadline=None)
+def test_it_is_found_wherever_the_place_is_in_it(parts, data):
+    text = "".join(parts)
+    at = data.draw(st.integers(0, len(text)))
+    for before in (True, False):
+        here = at - 1 if before else at
+        spans = [
+            (start, start + len(whole))
+            for whole in WHOLES
+            for start in range(len(text))
+            if text.startswith(whole, start) and start <= here < start + len(whole)
+        ]
+        assert around(text, at, WHOLES, before=before) == (spans[0] if spans else None)
+
+
+def test_only_pastes_have_placeholders_that_are_shown():
+    paste, file = as_attachment("line\n" * 60, 30), Attached("file", "a.py", "")
+    assert shown((file, paste), f"see {placeholder(paste)} and [a.py]") == (paste,)
+    assert shown((file, paste), "see") == ()

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from paceline.chat.edits.changes import Change
 from paceline.chat.edits.journal import Accepted
-from paceline.chat.edits.review import accepted, hunks
+from paceline.chat.edits.review import accepted
 from paceline.chat.reviewing import Reviewing
 
 BEFORE = "".join(f"line {number}\n" for number in range(40))
@@ -63,7 +63,7 @@ lines = st.lists(st.sampled_from(["a", "b", "c", "d", ""]), max_size=12).map(lam
 @given(lines, lines, st.data())
 def test_any_toggles_end_in_the_hunks_that_were_toggled_an_odd_number_of_times(before, after, data):
     made = change(before=before, after=after, certain=False)
-    count = len(hunks(made))
+    count = len(made.hunks)
     toggles = data.draw(st.lists(st.integers(0, count - 1), max_size=8)) if count else []
     review = Reviewing([made])
     for hunk in toggles:

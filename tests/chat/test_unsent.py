@@ -4,6 +4,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
@@ -11,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paceline.chat import schema
+from paceline.chat.database import Database
 from paceline.chat.store import Store
 from paceline.chat.turns import Attached, Draft, Unsent
-from paceline.errors import InputError
+from paceline.errors import InputError, ResourceError
 from support.written_turns import ATTACHED, TEXTS, user
 
 HERE = "/work"
@@ -93,6 +95,65 @@ def test_what_a_process_leaves_that_is_killed_is_taken(file):
     assert store.unsent("", HERE) == Unsent("half a sent")
     other = Store(file)
     assert other.unsent("", HERE) is None, "it is shown in the first window now"
+
+
+def test_what_is_shown_no_longer_is_taken_by_another_window(file):
+    first, second = Store(file), Store(file)
+    session = first.create(HERE)
+    first.keep_unsent(ONE, session.id, HERE, shown=False)
+    assert second.unsent(session.id, HERE) == ONE
+    assert first.unsent(session.id, HERE) is None
+
+
+def test_one_that_cannot_be_read_is_left_out(file):
+    store = Store(file)
+    store.keep_unsent(ONE, "", HERE)
+    for content in ('["abc",[]', "{}", "[1]", '["a",[[1]],null,[]]'):
+        with store._database.writing() as connection:
+            connection.execute("UPDATE unsent SET content = ?", (content,))
+        assert store.unsent("", HERE) is None
+
+
+def test_it_can_be_shown_where_nothing_can_be_written(file, monkeypatch):
+    first = Store(file)
+    first.keep_unsent(ONE, "", HERE)
+    first.close()
+    store = Store(file)
+
+    def refused(**_):
+        raise ResourceError("the disk is read-only", "")
+
+    monkeypatch.setattr(store._database, "writing", refused)
+    assert store.unsent("", HERE) == ONE
+
+
+def test_somebody_who_types_does_not_wait_for_another_process(file, monkeypatch):
+    store = Store(file)
+    store.keep_unsent(Unsent("a"), "", HERE)
+    other = sqlite3.connect(file, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    waited = []
+    monkeypatch.setattr(Database, "_waiting", lambda self, seconds: waited.append(seconds) or nullcontext())
+    store._database.connection.execute("PRAGMA busy_timeout = 1")
+    with pytest.raises(ResourceError):
+        store.keep_unsent(Unsent("ab"), "", HERE)
+    assert max(waited) < 1
+    other.close()
+
+
+@pytest.mark.parametrize("away", ["typed and deleted", "a session"])
+def test_what_is_deleted_is_nowhere_in_the_files(file, away):
+    store = Store(file)
+    session = store.create(HERE)
+    secret = b"SECRETHUNTER2"
+    if away == "a session":
+        store.add(session.id, user(secret.decode()))
+        store.delete(session.id)
+    else:
+        store.keep_unsent(Unsent(f"my password is {secret.decode()}"), session.id, HERE)
+        assert any(secret in each.read_bytes() for each in file.parent.iterdir())
+        store.keep_unsent(Unsent(), session.id, HERE)
+    assert not any(secret in each.read_bytes() for each in file.parent.iterdir())
 
 
 def test_a_session_that_is_not_begun_belongs_to_its_folder(file):

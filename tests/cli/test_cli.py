@@ -160,3 +160,19 @@ def test_without_a_terminal_it_says_what_there_is(monkeypatch, capfd):
     code, out, _ = ended(monkeypatch, capfd)
     assert code == 0
     assert "Commands" in out
+
+
+@pytest.mark.parametrize(
+    ("option", "meant"),
+    [
+        ("--no-such", ""),
+        ("--colour", ""),
+        ("--statz", "'--stats'"),
+        ("--temprature", "'--temperature'"),
+        ("--strct", "'--strict'"),
+    ],
+)
+def test_only_an_option_that_is_near_is_suggested(monkeypatch, capfd, option, meant):
+    code, _, err = ended(monkeypatch, capfd, "ask", option, "x")
+    assert code == ExitCode.USAGE and f"No such option '{option}'" in err
+    assert (f"Did you mean {meant}?" in err) if meant else ("mean" not in err)

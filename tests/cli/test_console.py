@@ -77,6 +77,15 @@ def test_on_a_terminal_a_table_is_drawn_without_colour_where_nobody_wants_it(mon
     )
 
 
+def test_on_a_terminal_names_of_columns_are_no_markup_and_steer_nothing(monkeypatch):
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stdout", screen)
+    monkeypatch.setenv("NO_COLOR", "1")
+    console.show_table(("", "[bold]a", "b[/i]", "c\x1b[2J\nd"), [("1", "2", "3", "4")])
+    shown = screen.getvalue()
+    assert "\x1b" not in shown and all(name in shown for name in ("[bold]a", "b[/i]", "c d"))
+
+
 def test_colours_are_for_terminals_that_want_them(monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)

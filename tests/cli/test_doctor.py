@@ -90,6 +90,14 @@ def test_a_broken_configuration_is_one_problem_and_the_other_checks_go_on(home):
     assert "models" not in found, "what the defaults would give is not what the person has"
 
 
+def test_values_of_the_app_that_mean_nothing_are_warnings_each(home):
+    home.write('[chat]\ntheme = "solarised"\n[chat.keys]\nfoo = "f9"\ndrafts = "ctrl-t"\n')
+    said = [line for line in home.run("doctor", "--no-load").out.splitlines() if line.startswith("config")]
+    assert [line.split()[1] for line in said] == ["warning"] * 3
+    assert '"solarised"' in said[0] and '"foo"' in said[1] and "mean ctrl+t?" in said[2]
+    assert examine(home, "--no-load")["llama.cpp"]["verdict"] == "ok"
+
+
 def test_a_broken_catalogue_is_a_problem(home):
     home.catalogue.write_text("[[model]]\n")
     assert examine(home)["catalogue"]["verdict"] == "problem"

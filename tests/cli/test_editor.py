@@ -80,7 +80,9 @@ def test_a_program_s_name_is_as_good_as_the_editor_s(home):
     assert home.run("editor", "hx").out == home.run("editor", "helix").out
 
 
-@pytest.mark.parametrize(("name", "meant"), [("neovm", "neovim"), ("notepad", "vscode, neovim")])
+@pytest.mark.parametrize(
+    ("name", "meant"), [("neovm", "mean neovim?"), ("notepad", "vscode, neovim"), ("gvm", "gvim"), ("foo", "and vim")]
+)
 def test_an_unknown_editor_is_a_wrong_command_line(home, name, meant):
     wrong = home.run("editor", name)
     assert wrong.code == 2 and meant in wrong.err

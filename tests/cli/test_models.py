@@ -207,6 +207,19 @@ def test_info_works_by_name_and_next_to_a_broken_configuration(home):
     assert home.run("models", "info", str(target)).code == 0
 
 
+def test_the_licence_is_the_catalogue_s_where_the_file_says_none(home):
+    path = place(home, pinned(home))
+    for words in (["tiny"], [str(path)]):
+        assert "Apache" not in home.run("models", "info", *words).out
+        assert "licence          MIT, by the catalogue" in home.run("models", "info", *words).out
+        facts = json.loads(home.run("models", "info", *words, "--json").out)
+        assert (facts["licence"], facts["licence_from"]) == ("MIT", "catalogue")
+    other = write_tiny_model(home.root / "other.gguf")
+    assert "not said" in home.run("models", "info", str(other)).out
+    facts = json.loads(home.run("models", "info", str(other), "--json").out)
+    assert (facts["licence"], facts["licence_from"]) == (None, None)
+
+
 def test_info_of_what_is_not_here_names_the_command_that_gets_it(home):
     pinned(home)
     ended = home.run("models", "info", "tiny")

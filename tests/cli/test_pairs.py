@@ -98,6 +98,20 @@ async def test_a_pair_is_missing_then_fetched_then_here_and_then_in_use(home, hu
     assert (await choice("fetched")).in_use
 
 
+async def test_what_forbids_downloads_is_told_of_a_pair_that_is_not_here(home, hub, monkeypatch):
+    assert (await choice("fetched")).barred == ""
+    home.write(f"[models]\noffline = true\n{ONE_THREAD}")
+    barred = (await choice("fetched")).barred
+    assert barred.startswith("models.offline in ") and barred.endswith("config.toml forbids downloads")
+    home.write(ONE_THREAD)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    assert (await choice("fetched")).barred == "HF_HUB_OFFLINE forbids downloads"
+    monkeypatch.delenv("HF_HUB_OFFLINE")
+    await fetched()
+    home.write(f"[models]\noffline = true\n{ONE_THREAD}")
+    assert (await choice("fetched")).barred == ""
+
+
 async def test_choosing_keeps_everything_else_in_the_configuration(home, hub):
     home.write(f"# mine\n{ONE_THREAD}")
     await ModelChoice().choose("fetched")

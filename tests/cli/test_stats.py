@@ -112,6 +112,13 @@ def test_no_days_are_a_wrong_number(home):
     assert home.run("stats", "--days", "0").code == 2
 
 
+def test_more_days_than_any_calendar_has_are_all_of_them(home):
+    put(40, shown=1)
+    answered("m", 400)
+    data = whole(home, "--days", "99999999999")
+    assert (data["all"]["shown"], data["chat"]["all"]["answers"]) == (1, 1)
+
+
 def test_a_reset_removes_all_about_editors_and_says_that_the_rest_stays(home):
     put(shown=1)
     put(100, shown=1)
@@ -196,9 +203,42 @@ def test_sessions_that_cannot_be_read_hide_nothing_else(home):
     assert json.loads(found.out)["all"]["shown"] == 7 and json.loads(found.out)["chat"] is None
 
 
+def test_a_damaged_file_of_sessions_is_told_and_left_alone(home):
+    answered("m")
+    sessions_file().write_bytes(b"garbage" * 1000)
+    told = home.run("stats")
+    assert told.code == 0 and "no answers" not in told.out
+    assert "no figures about answers: " in told.err and "not a database" in told.err and "hint: " in told.err
+    assert sessions_file().read_bytes() == b"garbage" * 1000
+    assert [each.name for each in sessions_file().parent.iterdir()] == [sessions_file().name]
+
+
+@pytest.mark.parametrize("figure", [float("nan"), float("inf"), -1.0, 1e300])
+def test_what_is_no_figure_is_shown_as_none(home, figure):
+    names = ("predicted_ms", "predicted_per_second", "prompt_ms", "queued_ms", "speed_up", "draft_n", "cache_n")
+    answered("m", predicted_n=20, **dict.fromkeys(names, figure))
+    told = rows(home.run("stats").out)
+    assert told["tokens written"] == ["20"]
+    assert {told[name][0] for name in ("tokens/s, median", "speed-up over plain", "first token after, median")} == {"-"}
+    fared = whole(home)["chat"]["all"]
+    assert (fared["tokens"], fared["tokens_per_second"], fared["drafted"], fared["cached_tokens"]) == (20, None, 0, 0)
+
+
+@pytest.mark.parametrize("days_ahead", [1e9, 1e13, 1e300])
+def test_an_answer_of_a_time_that_no_calendar_has_is_one(home, days_ahead):
+    answered("m", -days_ahead, predicted_n=20)
+    told = home.run("stats")
+    assert told.code == 0 and rows(told.out)["tokens written"] == ["20"]
+    assert whole(home)["chat"]["all"]["tokens"] == 20
+
+
 def test_what_a_model_is_called_steers_no_terminal(home):
     answered("a\x1b[2J\nb")
     assert "\x1b" not in home.run("stats").out and rows(home.run("stats").out)[""] == ["a b"]
+    answered("a\nb")
+    answered("a b\ud800")
+    told = home.run("stats").out
+    assert "\x1b" not in told and rows(told)[""] == ["a b", "a b", "a b\ufffd", "all"]
 
 
 def test_figures_that_cannot_be_removed_are_an_error_with_a_next_step(home):

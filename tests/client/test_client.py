@@ -178,6 +178,14 @@ def test_an_answer_comes_in_pieces_and_ends_with_its_figures(api, client):
     assert end == End("stop", Usage(9, 2, 4), TIMINGS, "big")
 
 
+def test_which_model_answers_is_told_before_the_end(api, client):
+    progress = {"total": 40, "cache": 8, "processed": 20, "time_ms": 3.0}
+    reads = data({"choices": [], "model": "big", "prompt_progress": progress})
+    api.chat(Reply([reads, *chat_answer("Be", "cause").pieces]))
+    *pieces, _ = client.events()
+    assert [each.model for each in pieces] == ["big", "big", "big"]
+
+
 def test_loading_notes_and_progress_are_told_and_other_comments_are_not(api, client):
     progress = {"total": 40, "cache": 8, "processed": 20, "time_ms": 3.0, "time_left_ms": 4.5}
     told = [b": loading the models\n\n", b": note no draft model: too large\n\n", b": ping\n\n"]

@@ -81,6 +81,17 @@ def test_a_draft_that_does_not_fit_is_noted_and_refused_by_name(load, tmp_path):
     assert gather(service.chat(question, PLAIN))[0]
 
 
+def test_what_was_done_while_loading_is_no_note_once_it_is_over(load, tmp_path, monkeypatch):
+    said = []
+    curve = CostCurve((1, 2), (30.0, 31.0))
+    monkeypatch.setattr(assembly, "measure", lambda *_, **__: said.append("measured") or curve)
+    foreign = write_tiny_model(tmp_path / "foreign.gguf", token_changes={0xF0: "elsewhere"})
+    service = load(draft=foreign)
+    assert said == ["measured"]
+    (note,) = service.notes
+    assert "foreign.gguf does not fit" in note
+
+
 def test_a_draft_with_other_tokens_drafts_through_text_and_completes_nothing(load, tiny):
     service = load(draft=tiny.other_tokens, complete=CompleteConfig(model="draft"))
     assert any("drafts go through text" in note for note in service.notes)

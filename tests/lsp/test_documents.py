@@ -362,18 +362,14 @@ def test_a_notebook_s_change_that_cannot_be_read_leaves_its_cells_unknown_until_
     assert (place.lost, place.before, place.after) == (False, "", "y")  # without the cell that is not known
 
 
-def test_an_older_change_than_the_last_one_leaves_the_text_unknown():
-    documents, lost = opened("abc"), []
-    documents.on_lost = lambda document: lost.append(document.uri)
+def test_a_version_that_falls_is_taken_all_the_same():
+    documents = opened("abc")
     documents.update_text_document(versioned(version=5), partial("d", (0, 3), (0, 3)))
     documents.update_text_document(versioned(version=5), partial("e", (0, 4), (0, 4)))
-    assert (documents.document("file:///w/a.py").text, lost) == ("abcde", [])
     for version in (4, 6, 7):
         documents.update_text_document(versioned(version=version), partial("x", (0, 0), (0, 0)))
     document = documents.document("file:///w/a.py")
-    assert (document.text, document.lost, lost) == ("abcde", True, ["file:///w/a.py"])
-    documents.update_text_document(versioned(version=2), whole("new"))
-    assert (document.text, document.lost) == ("new", False)
+    assert (document.text, document.version, document.lost) == ("xxxabcde", 7, False)
 
 
 FAR = 2**31 - 1

@@ -60,7 +60,6 @@ def unreadable(uri: str) -> Iterator[dict[str, Any]]:
     yield shaped(uri=uri, edits=({**INSERTED, "range": []},))
     yield shaped(uri=uri, edits=({**INSERTED, "rangeLength": "x"},))
     yield shaped(uri=uri, edits=(INSERTED, {"text": None}))
-    yield shaped(uri=uri, version=0)  # older than the one that was opened
     yield {"textDocument": {"uri": uri, "version": 2}}
 
 
@@ -124,6 +123,7 @@ def test_what_the_protocol_gives_a_meaning_to_is_read(daemon: RealDaemon):
         ranged({"line": 7, "character": 0}, {"line": 7, "character": 0}),  # as some editors append
         ranged(AT, {**AT, "character": 4}),  # its end before its start
         ranged({"line": 4.0, "character": 13.0}, AT),
+        ranged(AT, {**AT, "character": 2**31 - 1}),
         {**ranged(top, top), "rangeLength": 0, "more": 1},
         {"range": None, "rangeLength": None, "text": FUNCTION.replace("|", "a")},
     ]
@@ -134,6 +134,9 @@ def test_what_the_protocol_gives_a_meaning_to_is_read(daemon: RealDaemon):
                 page = editor.open(FUNCTION, name=f"a{number}.py")
                 editor.send(DID_CHANGE, shaped(uri=page.uri, version=1, edits=[change]))
                 assert await actions(page), change
+            page = editor.open(FUNCTION, name="old.py")
+            editor.send(DID_CHANGE, shaped(uri=page.uri, version=0, edits=[told[0]]))
+            assert await actions(page), "an older version"
             assert editor.shown == []
 
     run(scenario)

@@ -50,6 +50,11 @@ class Seen:
         return "\n".join(self.lines)
 
     @property
+    def keys(self) -> str:
+        """The line of keys at the bottom of a dialog."""
+        return self.lines[self.column_of("╰")[1] - 1]
+
+    @property
     def result(self) -> Any:
         """Of the screen, once it has gone."""
         (result,) = self.app.results

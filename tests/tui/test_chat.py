@@ -12,6 +12,7 @@ from paceline.tui.screens.naming import NamingScreen
 from paceline.tui.screens.review import ReviewScreen
 from paceline.tui.screens.sessions import SessionsScreen
 from paceline.tui.screens.setup import SetupScreen
+from paceline.tui.widgets.notes import Notes
 from paceline.tui.widgets.prompt import Prompt
 from paceline.tui.widgets.rounds import Rounds
 from paceline.tui.widgets.transcript import Transcript
@@ -192,6 +193,33 @@ async def test_edit_asks_with_the_file_as_its_draft(app, client):
         await pilot.press("a")
         await pilot.press("enter")
         await until(pilot, lambda: file.read_text() == "y = 1\n")
+
+
+@pytest.mark.parametrize("more", [[], ["It is done.", "Really."]], ids=["to its end", "with more behind the code"])
+async def test_an_edit_is_kept_with_the_model_and_the_figures_that_it_took(app, client, more):
+    client.says = lambda *_: ["```python\ny = 1\n", "```\n", *more]
+    here = app()
+    (here.services.root / "app.py").write_text("x = 1\n")
+    async with here.run_test() as pilot:
+        await write(pilot, "/edit app.py rename x to y", send=False)
+        await pilot.press("escape", "enter")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ReviewScreen))
+        await pilot.pause(0.6)
+        await pilot.press("escape")
+        await until(pilot, lambda: len(said(pilot)) == 2)
+        assert chat(pilot).conversation.path[-1].model == "scripted"
+        assert client.asked[0].closed
+
+
+async def test_an_edit_that_was_cut_at_the_token_limit_is_not_certain(app, client):
+    client.says = lambda *_: ["```python\ny = 1\n", End("length", timings={"predicted_n": 6}, model="m")]
+    here = app()
+    (here.services.root / "app.py").write_text("x = 1\nz = 2\n")
+    async with here.run_test() as pilot:
+        await write(pilot, "/edit app.py rename x to y", send=False)
+        await pilot.press("escape", "enter")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ReviewScreen))
+        assert "the answer was cut" in pilot.app.screen.query_one(Notes).text
 
 
 async def test_an_earlier_message_is_edited(app, client):
@@ -390,6 +418,37 @@ async def test_older_turns_are_told_in_short_after_compact(app, client):
         assert [text for role, text, _ in said(pilot) if role == "user"] == ["one", "two", "three"]
 
 
+async def test_another_message_in_place_of_the_last_goes_without_what_was_left_out(app, client):
+    async with app().run_test() as pilot:
+        await write(pilot, "one")
+        await write(pilot, "two")
+        client.says = lambda *_: ["They said hello."]
+        await write(pilot, "/compact")
+        await until(pilot, lambda: "summary" in told(pilot))
+        chat(pilot).begin_editing(chat(pilot).conversation.path[2])
+        await write(pilot, "two, better")
+        asked = client.asked[-1].said
+        assert "They said hello." in asked[0][1]
+        assert [text for role, text in asked if role == "user"] == ["two, better"]
+
+
+async def test_a_summary_belongs_to_the_branch_it_was_asked_for(app, client):
+    async with app().run_test(notifications=True) as pilot:
+        await write(pilot, "one")
+        await write(pilot, "two")
+        chat(pilot).begin_editing(chat(pilot).conversation.path[0])
+        await write(pilot, "first")
+        await write(pilot, "second")
+        client.gate.clear()
+        await write(pilot, "/compact", send=False)
+        await pilot.press("enter")
+        await until(pilot, lambda: len(client.asked) == 5)
+        chat(pilot).conversation.switch(chat(pilot).conversation.path[0].id, -1)
+        client.gate.set()
+        await until(pilot, lambda: "another branch" in told(pilot))
+        assert all(turn.skipped == 0 for turn in chat(pilot).conversation.path)
+
+
 async def test_another_system_prompt_is_used_from_the_next_message_on(app, client):
     async with app().run_test() as pilot:
         await write(pilot, "/system Answer in verse.")
@@ -571,3 +630,21 @@ async def test_a_file_of_an_earlier_message_does_not_get_what_another_one_define
         chat(pilot).do(chat(pilot).files.apply(turn, 0))
         await until(pilot, lambda: isinstance(pilot.app.screen, ReviewScreen))
         assert [each.path for each in pilot.app.screen._review.changes] == ["circle.py"]
+
+
+@pytest.mark.parametrize("number", [0, None])
+async def test_a_fence_within_a_block_that_names_no_file_makes_no_other_file(app, client, number):
+    inner = f"{'`' * 8}\nother.py\n```python\nprint('x')\n```\n"
+    client.says = lambda *_: [f"{'`' * 9}python\ndef area(r):\n    return '''\n{inner}'''\n{'`' * 9}\n"]
+    here = app()
+    put(here.services.root, circle=AREA)
+    async with here.run_test() as pilot:
+        await write(pilot, "Be more exact")
+        turn = chat(pilot).conversation.path[-1].id
+        chat(pilot).do(chat(pilot).files.apply(turn, number))
+        await until(pilot, lambda: isinstance(pilot.app.screen, ReviewScreen))
+        await pilot.press("A", "a", "enter")
+        await until(pilot, lambda: pilot.app.screen is chat(pilot))
+        await quiet(pilot)
+    assert not (here.services.root / "other.py").exists()
+    assert (here.services.root / "circle.py").read_text().endswith(f"{inner}'''\n")

@@ -1,15 +1,18 @@
 """What is shown of an answer has the colours of who drafted it, whatever Markdown makes of the text."""
 
+import sys
 from itertools import groupby
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from rich.cells import cell_len
 
 from paceline.chat.turns import Run
 from paceline.tui.widgets.drafted import Drafted
 from paceline.tui.widgets.inline import inline
 from paceline.tui.widgets.message import Entry
+from paceline.tui.widgets.rows import measure
 from support.transcripts import answer, pieces
 
 # Every letter becomes one that comes only once, so that it can be told which one of the text is shown where.
@@ -19,7 +22,8 @@ LINES = [
     *("| k | l |", "|---|--:|", "| m \\| n | `o` |", "| p |", "[q](r) s", "[t](u 'v w') x", "<http://y> z"),
     *("&amp; a &lt;b", "\\*c\\* d\\\\e", "f &#65; g", "snake_case_h *", "``i ` j``", "k  \nl\\\nm", "a\tb\tc"),
     *("日 n 本 **o**", "\x1b[31mp\x1b[0m \u202eq", "see: ```", "```", "~~~", "  ```", "def f(x):", "        y"),
-    *("[z][a](", "*", "![a](b)", "\ttab"),
+    *("[z][a](", "*", "![a](b)", "\ttab", "![](a) b", "[a](b\\)c 'd\\'e') f", "[a](<b c> (d)) e", "[a](b(c)&amp;d) e"),
+    *("&NotEqualTilde; a", "&#27;[31m a", "\\&amp; `` `a` `` b", "[<http://a> b](c) d", "![a *b*](c) d", "`\\\\a` b"),
 ]
 texts = st.lists(st.sampled_from(LINES), max_size=12).map("\n".join)
 drafters = st.sampled_from(["", "ngram", "edit", "draft", "lookahead"])
@@ -29,7 +33,7 @@ FIRST, LETTERS = 0x4E00, 2000  # letters that neither the lines have nor what is
 
 def unique(text):
     """The text with another letter for each; escapes of terminals keep theirs, and so do entities and addresses."""
-    kept = ("\x1b[31m", "\x1b[0m", "&amp;", "&lt;", "&#65;", "http", "[x]")
+    kept = ("\x1b[31m", "\x1b[0m", "&amp;", "&lt;", "&#65;", "&NotEqualTilde;", "&#27;[31m", "http", "[x]")
     found, at = [], 0
     while at < len(text):
         word = next((each for each in kept if text.startswith(each, at)), text[at])
@@ -47,6 +51,7 @@ def drafted(text, runs):
 def shown(entry, width):
     """The letters that are to be seen in the answer's text, and their drafters."""
     entry.lay(width)
+    assert not entry.faults
     found = []
     for at in range(1, entry.height):
         for text, names in entry.row(at).spans:
@@ -78,6 +83,7 @@ def test_the_text_stands_where_it_stands_without_colours(text, runs, width):
         entry = Entry(turn, drafts=drafts)
         entry.lay(width)
         rows.append(["".join(part for part, _ in entry.row(at).spans) for at in range(entry.height)])
+        assert not entry.faults
     assert rows[0] == rows[1]
 
 
@@ -117,6 +123,14 @@ def test_marks_that_are_shown_are_found_in_order(text):
         ([("\\*", "draft"), ("*a", "ngram")], "*:draft *a:ngram"),
         ([("`a\n", "draft"), ("b c`", "ngram")], "a:draft b:ngram c:ngram"),
         ([("``a ", "draft"), ("` b``", "ngram")], "a:draft `:ngram b:ngram"),
+        ([("![](b.png) a ", ""), ("mi", "draft"), (" age", "")], "image: (b.png): a: mi:draft age:"),
+        ([("[", ""), ("a", "draft"), ("](a)] ", "ngram"), ("a", "edit")], "a:draft ]:ngram a:edit"),
+        ([("[a](", ""), ("b\\)c", "draft"), (") d", "edit")], "a: (: b)c:draft ): d:edit"),
+        ([("[a](", ""), ("b&amp;c", "draft"), (") d", "edit")], "a: (: b&c:draft ): d:edit"),
+        ([("&NotEqualTilde;", "draft"), ("a", "ngram")], "≂̸:draft a:ngram"),
+        ([("`` `a ", "draft"), ("b` ``", "ngram")], "`a:draft b`:ngram"),
+        ([("![a *b", "draft"), ("*](c) d", "ngram")], "a:draft *b:draft *:ngram (: c:ngram ): d:ngram"),
+        ([("<http://a&amp;", "draft"), ("amp> b", "ngram")], "http://a&amp;:draft amp:ngram b:ngram"),
         ([("a\t", "draft"), ("b", "ngram")], "a:draft b:ngram"),
         ([("# a", "draft"), (" a #", "ngram")], "a:draft a:ngram"),
         ([("> a\n> ", "draft"), ("a", "ngram")], "│: a:draft │: a:ngram"),
@@ -137,3 +151,45 @@ def test_letters_that_come_twice_are_told_apart(come, shown):
         found.append((" ", ""))
     runs = groupby((each for each in found if each[0] != "\n"), key=lambda each: (each[0] == " ", each[1]))
     assert " ".join(f"{''.join(c for c, _ in run)}:{by}" for (blank, by), run in runs if not blank) == shown
+
+
+def work(text, drafts):
+    """How many lines of Python of ours run while an answer is laid out: a measure that no other process disturbs."""
+    count = 0
+
+    def step(frame, event, argument):
+        nonlocal count
+        count += "/tui/" in frame.f_code.co_filename
+        return step
+
+    entry = Entry(answer(text, runs=(Run("ngram", 5), Run("", len(text) - 5))), drafts=drafts)
+    before = sys.gettrace()
+    sys.settrace(step)
+    try:
+        entry.lay(80)
+    finally:
+        sys.settrace(before)
+    return count
+
+
+@pytest.mark.parametrize(
+    "text", ["![](b) ", "&NotEqualTilde;", "&amp;", "[a](b) ", "*a ", "&#27;[31m", "`a` ", "\t", "[a](b 'c"]
+)
+def test_colours_cost_little_per_character_whatever_the_text_is(text):
+    assert work(text * 250, drafts=True) < 120 * len(text * 250)
+
+
+@given(st.text("a\t日👩\u200d\u0301\ufe0f ❤", max_size=14), st.lists(st.integers(1, 3), max_size=10), st.booleans())
+@example("👩\u200d👩\ta", [1, 1, 1], True)
+def test_a_character_that_is_seen_as_one_is_never_divided_by_colours(text, sizes, fenced):
+    text = f"```\nx{text}\n```" if fenced else f"x{text}y"
+    lead = 5 if fenced else 0
+    colours = (Run("", lead), *(Run(("ngram", "edit")[at % 2], size) for at, size in enumerate(sizes)))
+    widths = []
+    for drafts in (False, True):
+        entry = Entry(answer(text, runs=colours), drafts=drafts)
+        entry.lay(40)
+        rows = [entry.row(at).spans for at in range(entry.height)]
+        widths.append([("".join(part for part, _ in row), measure(row)) for row in rows])
+        assert all(measure(row) == cell_len("".join(part for part, _ in row)) for row in rows)
+    assert widths[0] == widths[1]

@@ -1,5 +1,8 @@
 """The footer says the most important things first, and never more than there is room for."""
 
+import re
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -67,6 +70,35 @@ def test_too_much_is_said_in_words():
 )  # fmt: skip
 def test_reading_says_how_long_it_takes(left, told):
     assert reading(1200, 3400, left).endswith(told)
+
+
+LONG = Figures("Qwen2.5-Coder 1.5B", "", 10.2, 0.24, 0.91, 2100, 8192, False, 0, "? keys")
+READS = replace(LONG, state=reading(256, 2012, 6.0))
+
+
+@pytest.mark.parametrize("state", [READS.state, reading(1_234, 12_345), f"summarising: {reading(1_024, 2_012, 70.0)}"])
+def test_how_much_of_a_prompt_is_read_is_said_in_whole_numbers_or_not_at_all(state):
+    whole = re.findall(r"[\d,]*\d", state)
+    for width in range(len("reading"), 150):
+        (told,) = (each for each in line(replace(LONG, state=state), width).split(" · ") if "reading" in each)
+        assert re.findall(r"[\d,]*\d", told) in (whole, whole[:2], []), width
+
+
+def test_at_eighty_columns_it_says_of_what_so_much_is_read_and_how_long_it_takes():
+    assert "reading 256 of 2,012 tokens, 6 s left" in line(READS, 78)
+    assert "reading 256 of 2,012, 6 s left" in line(READS, 60)
+    assert line(READS, 38).startswith("reading 256 of 2,012 · ")
+
+
+@pytest.mark.parametrize("width", range(40, 150))
+def test_while_a_prompt_is_read_the_figures_of_the_answer_before_take_nobodys_room(width):
+    told, alone = line(READS, width), line(replace(READS, rate=None, acceptance=None, speedup=None), width)
+    parts = told.split(" · ")
+    assert [each for each in parts if not re.search("tokens/s|t/s|accepted|x$|speed-up", each)] == alone.split(" · ")
+
+
+def test_an_edit_that_is_computed_may_be_said_in_short():
+    assert line(Figures(state="editing, 12 tokens", used=1, size=100), 20) == "editing · context 1%"
 
 
 async def test_it_draws_what_it_was_shown_last_and_steers_no_terminal():

@@ -1,5 +1,6 @@
 """What a terminal sends is told apart, however it is cut: keys stay keys, and a paste is one paste."""
 
+import re
 import sys
 from codecs import getincrementaldecoder
 from itertools import pairwise
@@ -11,7 +12,7 @@ from textual import events
 from textual._xterm_parser import XTermParser
 
 from paceline.chat.pastes import Burst
-from paceline.tui.incoming import AHEAD, LAG, MOMENT, Alone, Incoming, Keys, Pasted, is_paste
+from paceline.tui.incoming import AHEAD, BEGIN, END, LAG, LOST, MOMENT, Alone, Incoming, Keys, Pasted, is_paste
 
 ESCAPE = 0.1
 LINES = "".join(f"line {number}\r" for number in range(40))
@@ -25,30 +26,43 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x1b
 
 
 def marked(text):
-    return f"\x1b[200~{text}\x1b[201~"
+    return f"{BEGIN}{text}{END}"
 
 
-STREAM = st.lists(
+PARTS = (
     st.sampled_from(MOUSE)
     | st.sampled_from(PRESSED)
     | st.sampled_from(WORDS)
     | TEXT
-    | TEXT.map(marked)
-    | st.lists(TEXT, max_size=4).map("\r".join),
-    max_size=8,
-).map("".join)
+    | st.lists(TEXT, max_size=4).map("\r".join)
+)
+STREAM = st.lists(PARTS | TEXT.map(marked) | st.sampled_from([BEGIN, END]), max_size=8).map("".join)
+UNTIL_A_PASTE = st.builds(lambda parts, pasted: "".join([*parts, pasted]), st.lists(PARTS), TEXT.map(marked))
 CUTS = st.lists(st.integers(0, 400), max_size=30)
+
+
+def pieces(text, cuts):
+    """The text as it is read, cut at these bytes."""
+    data, decode = text.encode(), getincrementaldecoder("utf-8")().decode
+    edges = [0, *sorted(cut for cut in cuts if cut < len(data)), len(data)]
+    return [decode(data[start:end]) for start, end in pairwise(edges)]
+
+
+def quiet(incoming):
+    """What is told when nothing comes any more."""
+    came = incoming.settle()
+    while incoming.patience is not None:
+        came += incoming.settle()
+    return came
 
 
 def told(text, cuts=()):
     """What is made of a text that comes in pieces of bytes, one right behind the other."""
-    data, incoming, came = text.encode(), Incoming(ESCAPE), []
-    decode = getincrementaldecoder("utf-8")().decode
-    edges = [0, *sorted(cut for cut in cuts if cut < len(data)), len(data)]
-    for start, end in pairwise(edges):
-        came += incoming.feed(decode(data[start:end]))
+    incoming, came = Incoming(ESCAPE), []
+    for piece in pieces(text, cuts):
+        came += incoming.feed(piece)
     joined = []
-    for each in [*came, *incoming.settle()]:
+    for each in [*came, *quiet(incoming)]:
         if isinstance(each, Keys) and joined and isinstance(joined[-1], Keys):
             joined[-1] = Keys(joined[-1].text + each.text)
         else:
@@ -95,7 +109,7 @@ def test_it_does_not_matter_how_the_stream_is_cut(stream, cuts):
     assert told(stream, cuts) == told(stream)
 
 
-@given(STREAM)
+@given(UNTIL_A_PASTE | st.lists(PARTS, max_size=8).map("".join))
 def test_nothing_comes_that_textual_would_not_make_of_it_key_by_key(stream):
     assert as_keys(by_way_of(told(stream))) == as_keys(parsed(stream))
 
@@ -126,7 +140,16 @@ def test_typing_stays_typing(text):
 
 @pytest.mark.parametrize(
     "text",
-    [LINES, "1\r2", "one\ntwo\n", "one\r\n\r\n  two\r\n", "def f():\r\treturn 1\r", "x" * 80 + "y", "你" * 90 + "好\r"],
+    [
+        LINES,
+        "1\r2",
+        "one\ntwo\n",
+        "one\r\n\r\n  two\r\n",
+        "def f():\r\treturn 1\r",
+        "x" * 80 + "y",
+        "你" * 90 + "好\r",
+        "=" * 9000,
+    ],
 )
 def test_more_than_is_typed_at_once_is_one_paste(text):
     assert told(text) == [Pasted(text)]
@@ -145,7 +168,111 @@ def test_a_long_line_that_is_pasted_is_not_sent_by_its_end():
 )
 @pytest.mark.parametrize("cuts", [(), range(0, 300, 7), range(200)])
 def test_a_marked_paste_is_left_as_it_is(text, cuts):
-    assert told("\x1b[A" + marked(text) + "b\r", cuts) == [Keys("\x1b[A"), Pasted(text), Keys("b\r")]
+    assert told("\x1b[A" + marked(text) + "b\r", cuts) == [Keys("\x1b[A"), Pasted(text), Pasted("b\r")]
+
+
+BEHIND = ["evil message\r", "!rm -r x\r\ny", "\r", "\x03\x03", "\x11", "y", "\x1b\r", "\x1b[13u\r", "\x1b", "\x1b[A\r"]
+PRESSES = [*BEHIND, "\x1b[<0;3;4M", "\x1b[M !!", *PRESSED, BEGIN, END, "\x1b[20", f"{BEGIN}a{BEGIN}b{END}c\r{END}d\r"]
+
+
+@pytest.mark.parametrize("behind", PRESSES)
+@pytest.mark.parametrize("lag", [None, MOMENT, LAG - MOMENT])
+def test_nothing_is_pressed_by_what_comes_right_behind_a_marked_paste_however_it_is_cut(behind, lag):
+    for at in range(len(behind) + 1):
+        incoming = Incoming(ESCAPE)
+        came = incoming.feed(marked("safe ") + behind[:at])
+        if lag is not None and (incoming.patience or 0) <= lag:
+            came += incoming.settle()
+        came += [*incoming.feed(behind[at:]), *quiet(incoming)]
+        assert came[0] == Pasted("safe ") and all(isinstance(each, Pasted) for each in came)
+
+
+@given(st.lists(PARTS | st.sampled_from([BEGIN, END]), max_size=8).map("".join), CUTS)
+def test_behind_a_marked_paste_there_are_no_keys_but_of_a_mouse_that_presses_nothing(behind, cuts):
+    harmless = {"\x1b[<35;12;7M", "\x1b[<0;3;4m", "\x1b[<64;80;24M", "\x1b[I", "\x1b[O"}
+    keys = [each.text for each in told(marked("a") + behind, cuts) if not isinstance(each, Pasted)]
+    assert set(re.findall(r"\x1b[^\x1b]*|^[^\x1b]+", "".join(keys))) <= harmless
+
+
+def test_what_is_typed_behind_a_marked_paste_is_seen_at_once_and_after_a_pause_it_is_typing():
+    incoming = Incoming(ESCAPE)
+    assert incoming.feed(marked("safe")) == [Pasted("safe")]
+    assert incoming.feed("?") == []
+    assert incoming.patience == MOMENT
+    assert incoming.settle() == [Pasted("?")]
+    assert incoming.patience == LAG
+    assert incoming.settle() == [] and incoming.patience is None
+    assert [*incoming.feed("\r"), *incoming.settle()] == [Keys("\r")]
+
+
+def test_a_paste_whose_beginning_was_not_seen_is_not_sent_either():
+    assert told("evil\r" + END + "more\r") == [Pasted("evil\rmore\r")]
+
+
+def test_the_mark_of_a_paste_may_come_in_two_pieces_with_a_long_pause_between():
+    incoming = Incoming(ESCAPE)
+    assert incoming.feed("\x1b[20") == []
+    assert incoming.patience == LOST
+    assert incoming.feed("0~all of it\r" + END) == [Pasted("all of it\r")]
+
+
+class TestWithoutItsEnd:
+    """A marked paste that stops."""
+
+    @pytest.fixture
+    def incoming(self):
+        incoming = Incoming(ESCAPE)
+        assert incoming.feed(BEGIN + "abc") == []
+        return incoming
+
+    @staticmethod
+    def wait(incoming, seconds):
+        """What is told while it is silent for so long."""
+        came = []
+        while incoming.patience is not None and incoming.patience <= seconds:
+            seconds -= incoming.patience
+            came += incoming.settle()
+        return came
+
+    def test_it_is_told_after_two_seconds_and_keys_are_keys_again(self, incoming):
+        assert self.wait(incoming, LOST - 0.1) == []
+        assert incoming.feed("d") == []
+        assert self.wait(incoming, LOST) == [Pasted("abcd")]
+        assert incoming.patience is None
+        assert [*incoming.feed("\x03"), *incoming.settle()] == [Keys("\x03")]
+        incoming.feed("x")
+        assert incoming.settle() == [Keys("x")]
+        incoming.feed("\r")
+        assert incoming.settle() == [Keys("\r")]
+
+    @pytest.mark.parametrize("key", ["\x03", "\x11", "\x03\x03"])
+    def test_who_presses_control_and_a_key_meanwhile_does_not_wait(self, incoming, key):
+        self.wait(incoming, LAG)
+        assert [*incoming.feed(key), *incoming.settle()] == [Pasted("abc"), Keys(key)]
+
+    def test_controls_in_a_paste_that_goes_on_are_text(self, incoming):
+        assert incoming.feed("\x03") == []
+        self.wait(incoming, LAG)
+        assert incoming.feed("\x03d" + END) == [Pasted("abc\x03\x03d")]
+
+    def test_nothing_that_came_is_no_paste(self):
+        incoming = Incoming(ESCAPE)
+        incoming.feed(BEGIN)
+        assert self.wait(incoming, LOST) == []
+        assert incoming.patience is None
+
+    @pytest.mark.parametrize("rest", ["evil\r", "\revil\r" + END, "evil\r" + END, "\r" + END + "more\r"])
+    def test_its_rest_sends_nothing_when_it_comes_late(self, incoming, rest):
+        self.wait(incoming, LOST)
+        came = [*incoming.feed(rest), *quiet(incoming)]
+        assert came and all(isinstance(each, Pasted) for each in came)
+
+    def test_the_next_one_is_one(self, incoming):
+        self.wait(incoming, LOST)
+        assert incoming.feed(marked("next\r")) == [Pasted("next\r")]
+        quiet(incoming)
+        incoming.feed("ok\r")
+        assert quiet(incoming) == [Keys("ok\r")]
 
 
 def test_keys_around_a_paste_are_keys():
@@ -189,8 +316,9 @@ def test_after_a_pause_typing_is_typing_again():
         (LINES, LAG),
         ("\x1b", ESCAPE),
         ("\x1b[", ESCAPE),
-        ("\x1b[200~abc", None),
-        ("\x1b[200~abc\x1b[201", None),
+        (marked(""), LAG),
+        (BEGIN + "abc", LAG),
+        (BEGIN + "abc\x1b[201", LAG),
     ],
 )
 def test_a_key_is_told_at_once_and_nothing_wakes_the_processor_for_nothing(text, patience):
@@ -220,6 +348,12 @@ class TestEvents:
 
         return Events()
 
+    @pytest.fixture
+    def idle(self):
+        from paceline.tui.terminal import IDLE
+
+        return IDLE
+
     def test_a_paste_is_one_event(self, driver):
         assert list(driver.of(LINES)) == []
         assert [event.text for event in driver.rest()] == [LINES]
@@ -236,6 +370,14 @@ class TestEvents:
     def test_alt_enter_is_no_enter(self, driver):
         assert [event.key for event in driver.of("\x1b\r")] == ["alt+enter"]
         assert [(event.key, event.character) for event in driver.of("\x1bx")] == [("alt+x", "x")]
+
+    def test_a_marked_paste_and_what_is_right_behind_it_are_no_keys(self, driver, idle):
+        found = list(driver.of(marked("safe ") + "evil message\r"))
+        while driver.patience != idle:
+            found += driver.rest()
+        assert [event.text for event in found] == ["safe ", "evil message\r"]
+        list(driver.of("\r"))
+        assert [event.key for event in driver.rest()] == ["enter"]
 
     def test_a_line_that_was_typed_on_a_link_that_stood_still_is_sent(self, driver):
         burst = Burst()

@@ -1,10 +1,13 @@
 """A turn's rows do not depend on the pieces its text came in, nor on when somebody looked at it."""
 
+from dataclasses import replace
+
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from paceline.chat.blocks import blocks
+from paceline.chat.turns import Turn
 from paceline.tui.widgets.message import Entry
 from support.transcripts import answer, pieces
 
@@ -48,6 +51,21 @@ LINES = [
         "\x1b]52;c;eA==\x07",
     ),
     *("<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE", "+ ```", "see: ```sh", "```\r", "\r"),
+    *(
+        "> ```",
+        "> ~~~sh",
+        "> x",
+        "> > ```py",
+        "> > x",
+        "> - ```",
+        ">   x",
+        "- > ~~~",
+        "  > x",
+        "1. - ```sh",
+        "     x",
+        ">",
+    ),
+    *("\t```", ">\t```", "-\t```js", "\t\tx", "- ```", "  ```", "  x"),
 ]
 texts = st.lists(st.sampled_from(LINES), max_size=14).map("\n".join)
 sizes = st.lists(st.integers(1, 30), min_size=1, max_size=5)
@@ -57,6 +75,7 @@ def rows(entry, width):
     entry.lay(width)
     while entry.uncoloured:
         entry.colour()
+    assert not entry.faults
     return [entry.row(at) for at in range(entry.height)]
 
 
@@ -67,6 +86,7 @@ def streamed(text, sizes, width, looked, drafts):
         if at % looked == 0:
             entry.lay(width)
             [entry.row(at) for at in range(entry.height)]
+    assert not entry.faults
     entry.update(answer(text))
     return entry
 
@@ -75,6 +95,9 @@ def streamed(text, sizes, width, looked, drafts):
 @given(texts, sizes, st.integers(1, 60), st.integers(1, 4), st.booleans())
 @example("```\na\n", [1], 40, 1, False)
 @example("see: ```sh\nls\n```\n", [3], 40, 1, False)
+@example("text\n> ```\nx\n\nmore\n", [3], 40, 1, False)
+@example("> ~~~\nx", [1], 40, 1, True)
+@example("- a\n  > ```py\n  > x\ny", [1], 40, 1, True)
 @example("````md\n```py\nx\n```\n````\nend", [2], 40, 1, False)
 def test_rows_are_those_of_the_whole_text(text, sizes, width, looked, drafts):
     whole = Entry(answer(text), drafts=drafts)
@@ -152,3 +175,12 @@ def test_an_answer_that_turns_out_another_is_shown_as_that():
     entry.lay(40)
     assert [part for part, _ in entry.row(1).spans] == ["", "", "No."] or "No." in str(entry.row(1))
     assert entry.height == 3
+
+
+def test_another_name_above_an_answer_is_drawn_although_nothing_else_has_changed():
+    entry = Entry(Turn(1, None, "assistant", "one\n\ntwo\n\nthree", state="streaming"))
+    entry.lay(40)
+    entry.update(replace(entry.turn, model="qwen2.5-coder-1.5b-instruct"))
+    assert entry.lay(40) == 0
+    assert "Qwen2.5" in "".join(text for text, _ in entry.row(0).spans)
+    assert entry.lay(40) > 0

@@ -170,6 +170,7 @@ async def test_a_review_does_not_open_over_what_is_being_typed(app, client):
             await pilot.press("a")
             await pilot.pause(0.2)
             assert pilot.app.screen is chat(pilot)
+        await pilot.press("f7")
         await until(pilot, lambda: isinstance(pilot.app.screen, ReviewScreen))
         assert (here.services.root / "a.py").read_text() == "x = 1\n"
 

@@ -191,3 +191,27 @@ async def test_the_cursor_does_not_blink():
         await pilot.press("a")
         assert all(not timer._active.is_set() for timer in prompt._timers)
         assert seen(prompt)[1].strip() == "a"
+
+
+async def test_a_blank_gives_way_to_what_is_typed_right_behind_it():
+    async with typing() as (prompt, pilot, _):
+        prompt.put("@a.py ")
+        prompt.blank_gives_way(":")
+        await pilot.press("colon", "f")
+        assert prompt.text == "@a.py:f"
+        assert prompt.word == "@a.py:f"
+
+
+@pytest.mark.parametrize("keys", [["x", "backspace"], ["left", "right"], ["left", "end"]])
+async def test_a_blank_that_was_passed_by_stays(keys):
+    async with typing() as (prompt, pilot, _):
+        prompt.put("@a.py ")
+        prompt.blank_gives_way(":")
+        await pilot.press(*keys, "colon")
+        assert prompt.text == "@a.py :"
+
+
+async def test_a_blank_that_the_person_typed_stays():
+    async with typing() as (prompt, pilot, _):
+        await pilot.press(*"@a.py", "space", "colon")
+        assert prompt.text == "@a.py :"

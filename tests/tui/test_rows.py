@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len, split_graphemes
 
@@ -15,6 +15,7 @@ ascii_texts = st.text(st.sampled_from("abc def.-  "), max_size=80)
 
 @settings(max_examples=300)
 @given(texts, st.integers(2, 30))
+@example("\u200d\u200da日", 2)
 def test_every_part_fits(text, width):
     for start, end in breaks(text, width):
         assert cell_len(text[start:end]) <= width or len(split_graphemes(text[start:end])[0]) == 1

@@ -13,12 +13,14 @@ LONG = Question("Do it?", tuple(f"line {number}" for number in range(60)))
     [
         (["y"], True),
         (["n"], False),
-        (["escape"], False),
+        (["escape"], None),
         (["enter"], False),
         (["right", "enter"], True),
         (["tab", "enter"], True),
         (["right", "left", "enter"], False),
-        (["right", "escape"], False),
+        (["right", "escape"], None),
+        (["l", "h", "enter"], False),
+        (["ctrl+c"], None),
     ],
 )
 async def test_keys_answer(keys, answer):
@@ -83,7 +85,14 @@ async def test_files_inside_are_not():
 async def test_neither_markup_nor_control_characters_do_anything():
     hostile = "echo \x1b[2J[bold]x[/bold] [@click=app.quit]y[/] \x1b]0;title\x07\u202eend"
     async with showing(ConfirmScreen(about_command(hostile, "/tmp"))) as seen:
-        assert "echo [bold]x[/bold] [@click=app.quit]y[/] end" in seen.text
-        assert "control characters" in seen.text
+        shown = "".join(line.strip("│ ") for line in seen.lines)
+        assert "echo ␛[2J[bold]x[/bold] [@click=app.quit]y[/] ␛]0;title␇<U+202E>end" in shown
+        assert "characters that cannot be seen" in seen.text
         assert "\x1b" not in seen.text
         assert "\u202e" not in seen.text
+
+
+async def test_a_name_shows_what_would_not_be_seen_of_it():
+    async with showing(ConfirmScreen(about_files("Write?", ["a\u202eyp.py"]))) as seen:
+        assert "a<U+202E>yp.py" in seen.text
+        assert "characters that cannot be seen" in seen.text

@@ -10,10 +10,14 @@ from textual.screen import Screen
 from textual.widgets import Input
 
 from paceline.chat.slash import COMMANDS
+from paceline.chat.store import Store
+from paceline.tui.app import PacelineApp
 from paceline.tui.palette import CommandChosen, SlashProvider
 from paceline.tui.screens.confirm import ConfirmScreen, Question
 from paceline.tui.screens.help import HelpScreen, Keys, keys_of
+from paceline.tui.screens.sessions import SessionsScreen
 from paceline.tui.widgets.keys import own_bindings, spelled
+from support.app_services import ScriptedClient, services
 from support.screens import Seen, showing
 
 
@@ -118,7 +122,7 @@ async def test_the_line_of_keys_has_the_screens_own_in_order_and_follows_the_key
     async with app.run_test() as pilot:
         app.push_screen(ConfirmScreen(Question("Really?")))
         await pilot.pause()
-        assert [each.key for each in own_bindings(app.screen)] == ["j", "n"]
+        assert [each.key for each in own_bindings(app.screen)] == ["j", "n", "escape"]
         assert "j Yes  n No" in Seen(pilot, app).text
 
 
@@ -154,3 +158,41 @@ async def test_a_command_of_the_palette_reaches_the_screen_below():
         await pilot.press("enter", "enter")
         await pilot.pause(0.2)
         assert app.chosen == ["compact"]
+
+
+async def test_it_says_how_a_message_is_written_and_sent(tmp_path):
+    async with showing(HelpScreen([]), (100, 80)) as seen:
+        told = [" ".join(line.strip("│ ").split()) for line in seen.lines]
+    assert "Enter send the message" in told
+    assert "Shift-Enter, Ctrl-J begin a new line; so does Alt-Enter" in told
+    assert any("↑" in line and "earlier inputs" in line and "message that waits" in line for line in told)
+    assert any("Shift-Tab" in line and "x" in line and "remove an attachment" in line for line in told)
+
+
+async def test_the_keys_of_the_app_are_said_once_each_in_our_words_and_order(tmp_path):
+    app = PacelineApp(services(tmp_path, ScriptedClient()))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        found = keys_of(app.screen)
+        own = [each.description for each in app.screen.BINDINGS if each.description]
+    told = [each.does for each in found]
+    assert next(each.keys for each in found if "EDITOR" in each.does) == ("Ctrl-O", "Ctrl-G")
+    assert len([each for each in told if "editor" in each.lower()]) == 1
+    assert not {"palette", "Focus Next", "Focus Previous"} & {*told}
+    assert "Find a command" in told
+    assert [each for each in told if each in own] == list(dict.fromkeys(own))
+    assert {*told[: len({*own})]} == {*own}
+
+
+async def test_keys_that_one_row_has_no_room_for_stand_in_a_second_one():
+    async with showing(SessionsScreen(Store(None)), (40, 12)) as seen:
+        rows = [line.strip("│ ") for line in seen.lines[-3:-1]]
+        assert rows == ["⏎ Open  F2 Rename  F3 Fork", "F4 Export  F8 Delete  Esc Back"]
+        await seen.click("Esc Back")
+        assert seen.gone
+
+
+async def test_keys_that_two_rows_have_no_room_for_are_hinted_at():
+    async with showing(SessionsScreen(Store(None)), (24, 12)) as seen:
+        rows = [line.strip("│ ") for line in seen.lines[-3:-1]]
+        assert rows == ["⏎ Open  F2 Rename", "F3 Fork  F4 Export …"]

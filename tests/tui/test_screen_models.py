@@ -11,8 +11,8 @@ from paceline.tui.screens.models import ModelsScreen
 from paceline.tui.screens.setup import SetupScreen, offer
 from paceline.tui.themes import THEMES
 from paceline.tui.widgets.choices import Choices
-from paceline.tui.widgets.fetching import line
-from support.fake_models import MIDDLE, SMALL, FakeModels
+from paceline.tui.widgets.fetching import Fetching, line
+from support.fake_models import LARGE, MIDDLE, SMALL, FakeModels
 from support.screens import showing
 
 OFFLINE = NetworkError("the Hub does not answer", "check the network")
@@ -27,10 +27,21 @@ async def give(seen, models, *steps):
 
 async def test_each_pair_says_how_large_it_is_whether_it_is_here_fits_and_how_fast_it_is():
     async with showing(ModelsScreen(FakeModels()), (100, 24)) as seen:
-        assert "here      small  500 MB, 61 tokens/s" in seen.text
-        assert "31 % here middle  1.6 GB, recommended here" in seen.text
-        assert "          large  20.0 GB, only for trying, does not fit" in seen.text
+        assert "here          small   500 MB, 61 tokens/s" in seen.text
+        assert "fetch 1.1 GB  middle  1.6 GB, recommended here" in seen.text
+        assert "fetch 20.0 GB large   20.0 GB, only for trying, does not fit" in seen.text
         assert "1.1 GB still to be downloaded; Apache-2.0" in seen.text  # of the one that is marked
+
+
+async def test_of_a_pair_with_only_its_draft_here_it_says_what_is_missing():
+    draft_only = replace(LARGE, id="a-much-longer-one", missing=15_500_000_000, here="part")
+    known = [SMALL, draft_only, replace(LARGE, missing=0)]
+    async with showing(ModelsScreen(FakeModels(known)), (100, 24)) as seen:
+        rows = seen.lines[1:4]
+        assert ["%" in row for row in rows] == [False] * 3
+        assert [row.split()[1:3] for row in rows] == [["here", "small"], ["fetch", "15.5"], ["fetch", "large"]]
+        assert len({row.index(size) for row, size in zip(rows, ("500 MB", "20.0 GB", "20.0 GB"), strict=True)}) == 1
+        assert len({row.index(name) for row, name in zip(rows, ("small", "a-much", "large"), strict=True)}) == 1
 
 
 async def test_a_misfit_is_explained_and_notes_are_plain_text():
@@ -69,6 +80,80 @@ async def test_a_download_is_paused_and_gone_on_with(make):
         await give(seen, models, None)
         assert models.fetched == ["middle", "middle"]
         assert seen.result == "middle"
+
+
+@pytest.mark.parametrize("make", [ModelsScreen, SetupScreen])
+async def test_what_is_paused_says_so_instead_of_a_speed_and_the_same_key_goes_on(make):
+    models = FakeModels()
+    async with showing(make(models)) as seen:
+        await seen.press("enter")
+        await give(seen, models, Transfer("m", 0, 1_000_000_000))
+        seen.app.screen.query_one(Fetching)._pace._began -= 10  # seconds ago
+        await give(seen, models, Transfer("m", 600_000_000, 1_000_000_000))
+        assert "MB/s, " in seen.text and "left" in seen.text
+        assert "p Pause" in seen.keys and "Go on" not in seen.keys
+        await seen.press("p")
+        assert "60 %  paused" in seen.text
+        assert "MB/s" not in seen.text and "left" not in seen.text
+        assert "Go on" in seen.keys
+        assert "Pause" not in seen.keys and "Fetch" not in seen.keys
+        await seen.press("p")
+        assert "Paused" not in seen.text
+        await give(seen, models, None)
+        assert models.fetched == ["middle", "middle"]
+        assert seen.result == "middle"
+
+
+async def test_what_failed_goes_on_with_the_same_key_and_shows_no_speed():
+    models = FakeModels()
+    async with showing(SetupScreen(models)) as seen:
+        await seen.press("enter")
+        await give(seen, models, Transfer("m", 600_000_000, 1_000_000_000), OFFLINE)
+        assert "the Hub does not answer" in seen.text
+        assert "60 %  stopped" in seen.text
+        await seen.press("p")
+        assert models.fetched == ["middle", "middle"]
+
+
+async def test_where_nothing_may_be_downloaded_nothing_is_offered():
+    barred = "models.offline in ~/.config/paceline/config.toml forbids downloads"
+    models = FakeModels([replace(MIDDLE, barred=barred, folder="~/models")])
+    async with showing(SetupScreen(models)) as seen:
+        shown = " ".join(line.strip("│ ") for line in seen.lines)
+        assert barred in shown
+        assert "Fetch" not in shown and "Go on" not in shown and "?" not in shown
+        await seen.press("enter")  # looks again
+        assert models.fetched == []
+        models._pairs = [MIDDLE]
+        await seen.press("enter")
+        await seen.settle()
+        assert "Go on with 500 MB" in " ".join(line.strip("│ ") for line in seen.lines)
+
+
+async def test_a_pair_that_may_not_be_downloaded_is_not_fetched():
+    models = FakeModels([SMALL, replace(LARGE, barred="HF_HUB_OFFLINE forbids downloads")])
+    async with showing(ModelsScreen(models)) as seen:
+        await seen.press("down", "enter")
+        assert "large is not here, and HF_HUB_OFFLINE forbids downloads" in seen.text
+        assert models.fetched == []
+        await seen.press("up", "enter")
+        assert models.fetched == ["small"]
+
+
+@pytest.mark.parametrize("size", [(80, 24), (60, 16), (40, 12)])
+async def test_the_whole_of_a_long_error_can_be_read(size):
+    long = NetworkError("middle-target is not here", f"put it at /home/ann/{'deep/' * 60}end-of-it.gguf")
+    models = FakeModels()
+    async with showing(SetupScreen(models), size) as seen:
+        await seen.press("enter")
+        await give(seen, models, long)
+        read = ""
+        for _ in range(30):
+            read += "".join(line.strip("│ ▁▂▃▄▅▆▇█") for line in seen.lines)
+            await seen.press("down")
+        assert "middle-target is not here" in read
+        assert "end-of-it.gguf" in read
+        assert "Later" in seen.text or size[0] == 40  # the keys stay in sight
 
 
 @pytest.mark.parametrize("make", [ModelsScreen, SetupScreen])
@@ -136,7 +221,8 @@ def test_what_is_offered_says_what_it_is_how_large_and_where_it_goes():
     )
     assert offer(pair) == (
         "Paceline needs a language model, which then runs on this machine. Fetch Qwen2.5-Coder 1.5B (1.6 GB, "
-        "Apache-2.0) into ~/.local/share/paceline/models? With it comes the small 0.5B, which makes it faster."
+        "Apache-2.0) into ~/.local/share/paceline/models? With it comes the small 0.5B, which may "
+        "make it faster, and completes in editors where the large one is too slow."
     )
     part = replace(pair, here="part", missing=978_000_000)
     assert "Go on with 622 MB of 1.6 GB of Qwen2.5-Coder 1.5B (Apache-2.0) into ~/" in offer(part)

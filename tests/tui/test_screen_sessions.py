@@ -220,3 +220,31 @@ async def test_nothing_of_what_was_said_steers_the_terminal(store):
 def test_another_ending_is_refused(store, tmp_path):
     with pytest.raises(InputError):
         exported(store, store.list()[0].session, tmp_path / "x.pdf")
+
+
+async def test_while_a_name_is_typed_only_what_is_done_with_it_is_offered(store):
+    async with showing(SessionsScreen(store), (80, 24)) as seen:
+        assert seen.keys.strip("│ ") == "⏎ Open  F2 Rename  F3 Fork  F4 Export  F8 Delete  Esc Back"
+        await seen.press("f2")
+        assert seen.keys.strip("│ ") == "⏎ Rename  Esc Back"
+        await seen.press("f3", "f8", "f4")
+        assert seen.keys.strip("│ ") == "⏎ Rename  Esc Back" and len(ids(store)) == 3
+        await seen.press("escape", "f4")
+        assert seen.keys.strip("│ ") == "⏎ Write  Esc Back"
+        await seen.press("escape")
+        assert "⏎ Open" in seen.keys
+        await seen.press("enter")
+        assert seen.result == ids(store)[0]
+
+
+async def test_the_turns_that_are_shown_are_counted_and_those_of_other_branches_apart(store):
+    session = ids(store)[-1]
+    first, second = store.turns(session)
+    store.add(session, Turn(0, first.id, "assistant", "Or values.sort()."))
+    async with showing(SessionsScreen(store), (80, 24)) as seen:
+        assert "2 of 3 turns" in seen.text
+        assert seen.text.count(", 2 turns") == 2
+        store.select(session, None)
+    assert [(each.shown, each.turns) for each in store.list() if each.session.id == session] == [(0, 3)]
+    store.select(session, second.id)
+    assert [(each.shown, each.turns) for each in store.list("sorted")] == [(2, 3)]

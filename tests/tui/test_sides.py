@@ -4,7 +4,7 @@ import pytest
 
 from paceline.chat.edits.changes import Change
 from paceline.chat.edits.review import side_by_side, unified
-from paceline.text import strip_controls
+from paceline.chat.hidden import reveal
 from paceline.tui.widgets.colouring import LIMIT
 from paceline.tui.widgets.sides import Side, Sides
 
@@ -67,5 +67,5 @@ def test_no_character_of_a_change_is_lost_or_added_by_colours():
                 side, number = found
                 while side.awaits(number):
                     side.work()
-                text = strip_controls(row.text)
+                text = reveal(row.text)
                 assert "".join(part for part, _ in side.spans(number, text)) == text

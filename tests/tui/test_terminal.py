@@ -173,3 +173,31 @@ def test_leaving_gives_the_terminal_back(app, answers):
     screen.shows("again")
     screen.press("C-c")
     screen.shows("ENDED 0", without="Ask something")
+
+
+def test_a_paste_that_holds_the_end_of_one_and_an_enter_sends_nothing(app, answers):
+    server = answers()
+    screen = app(server)
+    screen.shows("Ask something")
+    screen.press("-l", "\x1b[200~safe \x1b[201~!evil message\r")
+    screen.shows("safe !evil message")
+    time.sleep(0.5)
+    assert server.asked == []
+    screen.press("Enter")
+    screen.shows("line 3")
+    assert server.asked[0][-1]["content"].strip() == "safe !evil message"
+
+
+def test_a_paste_without_its_end_is_there_in_the_end_and_control_and_c_leaves(app, answers):
+    screen = app(answers())
+    screen.shows("Ask something")
+    screen.press("-l", "\x1b[200~half of it")
+    screen.shows("half of it")
+    screen.press("-l", "\x1b[200~")
+    time.sleep(0.5)
+    screen.press("C-c")
+    screen.shows("Ask something", without="half of it")
+    screen.press("C-c")
+    screen.shows("again")
+    screen.press("C-c")
+    screen.shows("ENDED 0")

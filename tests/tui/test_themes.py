@@ -5,7 +5,7 @@ from textual.color import Color
 from textual.theme import BUILTIN_THEMES
 
 from paceline.commands.drafts import ANOTHER, COLOURS
-from paceline.tui.themes import THEMES, choose, defaults
+from paceline.tui.themes import ABOUT, OWN, THEMES, called, choose, defaults, names
 
 BY_NAME = {theme.name: theme for theme in THEMES}
 CODE = [name for name in defaults() if name.startswith(("code-", "draft-"))]
@@ -101,3 +101,10 @@ def test_drafters_have_the_colours_that_they_have_on_the_command_line():
 
 def test_all_themes_have_the_same_variables():
     assert all(set(defaults()) <= set(theme.variables) for theme in THEMES)
+
+
+def test_themes_are_called_as_the_readme_calls_them_and_ours_come_first():
+    assert names()[:5] == ("auto", "dark", "light", "contrast", "ansi") == tuple(ABOUT)
+    assert list(names()[5:]) == sorted(BUILTIN_THEMES)
+    assert {called(theme) for theme in OWN.values()} <= set(names())
+    assert called("nord") == "nord"

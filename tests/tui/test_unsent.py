@@ -1,5 +1,7 @@
 """What was not sent yet is not lost, whichever way one leaves it."""
 
+import asyncio
+
 from paceline.chat.turns import Attached, Draft, Unsent
 from paceline.errors import EngineError
 from paceline.tui.widgets.prompt import Prompt
@@ -134,18 +136,203 @@ async def test_an_edit_of_an_earlier_message_is_still_one(app, client):
         assert len(chat(pilot).conversation.siblings(turn.id)) == 2
 
 
-async def test_a_message_that_is_measured_is_not_lost(app, client):
-    here = app()
-    async with here.run_test() as pilot:
-        chat(pilot).on_its_way = "asked already"
+def slowly(pilot):
+    """Messages that begin with "slow" are measured until this is set."""
+    measured, sizes = asyncio.Event(), chat(pilot).sending.sizes
+
+    async def wait(draft):
+        if draft.question.startswith("slow"):
+            await measured.wait()
+        return await sizes(draft)
+
+    chat(pilot).sending.sizes = wait
+    return measured
+
+
+async def enter(pilot, text):
+    await write(pilot, text, send=False)
+    await pilot.press("enter")
+    await pilot.pause(0.1)
+
+
+async def test_messages_that_are_measured_are_not_lost(app, client):
+    async with app().run_test() as pilot:
+        slowly(pilot)
+        chat(pilot).attach((OUTPUT,))
+        await enter(pilot, "slow one")
+        await enter(pilot, "two")
         await write(pilot, "and more", send=False)
-        assert chat(pilot).keeping.now().text == "asked already\nand more"
+        assert client.asked == []
+        await left(pilot)
+    async with app().run_test() as pilot:
+        await until(pilot, lambda: prompt(pilot).text == "slow one\ntwo\nand more")
+        assert chat(pilot).attached == (OUTPUT,)
+
+
+async def test_messages_are_sent_in_the_order_they_were_entered_each_with_its_own(app, client):
+    async with app().run_test() as pilot:
+        measured = slowly(pilot)
+        chat(pilot).attach((OUTPUT,))
+        await enter(pilot, "slow one")
+        assert chat(pilot).attached == ()
+        await enter(pilot, "two")
+        measured.set()
+        await until(pilot, lambda: len(client.asked) == 2)
+        await quiet(pilot)
+        asked = [turn for turn in chat(pilot).conversation.path if turn.role == "user"]
+        assert [(turn.text, turn.attached) for turn in asked] == [("slow one", (OUTPUT,)), ("two", ())]
+
+
+async def test_escape_takes_a_message_back_that_is_measured(app, client):
+    async with app().run_test() as pilot:
+        slowly(pilot)
+        chat(pilot).attach((OUTPUT,))
+        await enter(pilot, "slow one")
+        await pilot.press("escape")
+        await until(pilot, lambda: prompt(pilot).text == "slow one")
+        assert chat(pilot).attached == (OUTPUT,)
+        assert client.asked == []
+
+
+async def test_escape_takes_an_edit_back_that_is_measured(app, client):
+    async with app().run_test() as pilot:
+        await write(pilot, "one")
+        measured = slowly(pilot)
+        chat(pilot).begin_editing(chat(pilot).conversation.path[0])
+        await enter(pilot, "slow, better")
+        await pilot.press("escape")
+        await until(pilot, lambda: prompt(pilot).text == "slow, better")
+        measured.set()
+        await quiet(pilot)
+        assert (len(client.asked), chat(pilot).editing) == (1, chat(pilot).conversation.path[0].id)
+
+
+async def test_a_message_that_is_measured_stays_with_its_session(app, client):
+    async with app().run_test() as pilot:
+        await write(pilot, "one")
+        first = chat(pilot).conversation.session
+        measured = slowly(pilot)
+        await enter(pilot, "slow two")
+        await pilot.press("ctrl+n")
+        await until(pilot, lambda: chat(pilot).conversation.session.id == "")
+        measured.set()
+        await pilot.pause(0.1)
+        assert prompt(pilot).text == ""
+        chat(pilot).open(chat(pilot).services.store.session(first.id))
+        assert prompt(pilot).text == "slow two"
+
+
+async def test_what_waits_is_kept_although_the_last_answer_takes_long_to_end(app, client):
+    async with app().run_test() as pilot:
+        await waiting(pilot, client, "two")
+        id_, close = chat(pilot).conversation.session.id, chat(pilot).conversation.close
+
+        async def late():
+            await close()
+            await asyncio.sleep(0.8)
+
+        chat(pilot).conversation.close = late
+        await write(pilot, "x", send=False)
+        await left(pilot)
+    client.gate.set()
+    async with app(session=id_).run_test() as pilot:
+        await until(pilot, lambda: prompt(pilot).text == "x")
+        assert [each.text for each in chat(pilot).conversation.queued] == ["two"]
+
+
+async def test_into_a_new_session_that_was_begun_before_both_go(app, client):
+    async with app().run_test() as pilot:
+        store = chat(pilot).services.store
+        session = store.create(str(chat(pilot).services.root), "", "Another")
+        await write(pilot, "important", send=False)
+        chat(pilot).open(session)
+        assert prompt(pilot).text == ""
+        await write(pilot, "foo", send=False)
+        await pilot.press("ctrl+n")
+        await until(pilot, lambda: prompt(pilot).text == "important\nfoo")
+
+
+async def test_what_is_not_sent_outlives_its_session(app, client):
+    async with app().run_test(notifications=True) as pilot:
+        await write(pilot, "one")
+        await write(pilot, "more", send=False)
+        store = chat(pilot).services.store
+        store.delete(chat(pilot).conversation.session.id)
+        chat(pilot).open(store.create(str(chat(pilot).services.root), "", "Another"))
+        await until(pilot, lambda: "deleted in another window" in told(pilot))
+        await pilot.press("ctrl+n")
+        await until(pilot, lambda: prompt(pilot).text == "more")
+
+
+async def test_what_cannot_be_kept_is_there_while_the_window_is_open(app, client, monkeypatch):
+    def full(*_, **__):
+        raise EngineError("the disk is full", "make room")
+
+    async with app().run_test() as pilot:
+        await write(pilot, "one")
+        session = chat(pilot).conversation.session
+        store = chat(pilot).services.store
+        other = store.create(str(chat(pilot).services.root), "", "Another")
+        monkeypatch.setattr(store, "keep_unsent", full)
+        await write(pilot, "more", send=False)
+        chat(pilot).open(other)
+        assert prompt(pilot).text == ""
+        chat(pilot).open(store.session(session.id))
+        assert prompt(pilot).text == "more"
+
+
+async def test_a_message_that_is_taken_back_leaves_what_is_attached(app, client):
+    async with app().run_test() as pilot:
+        await waiting(pilot, client, "two")
+        chat(pilot).attach((OUTPUT,))
+        await pilot.press("up")
+        await until(pilot, lambda: prompt(pilot).text == "two")
+        assert chat(pilot).attached == (OUTPUT,)
+        client.gate.set()
+
+
+async def test_while_an_earlier_message_is_edited_what_waits_is_not_taken_back(app, client):
+    async with app().run_test() as pilot:
+        await waiting(pilot, client, "two")
+        chat(pilot).begin_editing(chat(pilot).conversation.path[0])
+        await pilot.press("up")
+        await pilot.pause()
+        assert [each.text for each in chat(pilot).conversation.queued] == ["two"]
+        client.gate.set()
+
+
+async def test_undo_brings_nothing_back_of_another_session(app, client):
+    async with app().run_test() as pilot:
+        store = chat(pilot).services.store
+        await write(pilot, "of the first", send=False)
+        chat(pilot).open(store.create(str(chat(pilot).services.root), "", "Another"))
+        await pilot.press("ctrl+z")
+        await pilot.pause()
+        assert prompt(pilot).text == ""
+
+
+async def test_an_edit_on_another_branch_is_one_of_that_branch(app, client):
+    async with app().run_test() as pilot:
+        await write(pilot, "one")
+        turn = chat(pilot).conversation.path[0]
+        chat(pilot).begin_editing(turn)
+        await write(pilot, "one, better")
+        chat(pilot).begin_editing(chat(pilot).conversation.path[0])
+        edited = chat(pilot).editing
+        await write(pilot, "one, best", send=False)
+        chat(pilot).conversation.switch(edited, -1)
+        id_ = chat(pilot).conversation.session.id
+        await left(pilot)
+    async with app(session=id_).run_test() as pilot:
+        await until(pilot, lambda: prompt(pilot).text == "one, best")
+        assert chat(pilot).editing == edited
+        assert chat(pilot).conversation.path[0].id == edited
 
 
 async def test_a_disk_that_is_full_is_told_once(app, client, monkeypatch):
     here = app()
 
-    def full(*_):
+    def full(*_, **__):
         raise EngineError("the disk is full", "make room")
 
     async with here.run_test(notifications=True) as pilot:

@@ -3,11 +3,12 @@
 import os
 import shutil
 import subprocess
+from contextlib import suppress
 
 import pytest
 
 from paceline.errors import InputError
-from paceline.workspace import git, ignoring
+from paceline.workspace import git
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="there is no Git")
 
@@ -25,7 +26,6 @@ def repository(tmp_path, monkeypatch):
     run(root, "init", "-q")
     run(root, "add", ".")
     run(root, *WHO, "commit", "-qm", "first")
-    ignoring.repository.cache_clear()
     git.repository_name.cache_clear()
     return root
 
@@ -114,6 +114,305 @@ def test_what_a_partial_clone_lacks_is_not_fetched(repository, tmp_path, url):
         )
     git.changes(str(repository))
     assert not (tmp_path / "ran").exists()
+
+
+@pytest.fixture
+def trap(repository, tmp_path):
+    """A program that a file's attributes ask for, and whether it has been run since it was last asked about."""
+    program = tmp_path / "program"
+    program.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\ncat\n")
+    program.chmod(0o755)
+    (repository / ".gitattributes").write_text("*.py filter=x\n")
+    (repository / "a.py").write_text("one = 2\n")
+    return Trap(program, tmp_path / "ran")
+
+
+class Trap:
+    def __init__(self, program, ran):
+        self.config = f'[filter "x"]\n\tclean = {program}\n'
+        self._ran = ran
+
+    def sprung(self, folder, ask=git.differences):
+        """Whether asking about the folder runs the program."""
+        self._ran.unlink(missing_ok=True)
+        with suppress(InputError):
+            ask(str(folder))
+        return self._ran.exists()
+
+    def sprung_by_git(self, folder):
+        return self.sprung(
+            folder, lambda folder: subprocess.run(["git", "diff", "HEAD", "--", "."], cwd=folder, capture_output=True)
+        )
+
+
+def append(path, text):
+    with path.open("ab") as file:
+        file.write(text if isinstance(text, bytes) else text.encode())
+
+
+def hidden_by_a_cookie(repository, config):
+    append(repository / ".git/config", config)
+    data = (repository / ".git/config").read_bytes()
+    (repository / ".git/config").write_bytes(b"# coding: cp037\n# \xff\n" + data)
+    return repository
+
+
+def in_a_folder_that_the_configuration_is_not_looked_for_in(repository, config):
+    shutil.copytree(repository / ".git", repository / ".git/c")
+    append(repository / ".git/c/config", config)
+    (repository / ".git/commondir").write_text("c\n")
+    return repository
+
+
+def behind_a_name_that_ends_with_a_blank(repository, config):
+    shutil.copytree(repository / ".git", repository / "real")
+    (repository / ".git").rename(repository / "real ")
+    append(repository / "real /config", config)
+    (repository / ".git").write_text("gitdir: real \n")
+    return repository
+
+
+def around_a_folder_that_is_no_repository(repository, config):
+    append(repository / ".git/config", config)
+    (repository / "sub/.git").mkdir()
+    (repository / "sub/.git/config").write_text("[core]\n")
+    (repository / "sub/naïve file.py").write_text("x = 2\n")
+    return repository / "sub"
+
+
+def in_a_bare_repository_among_the_files(repository, config, *, below=""):
+    bare = repository / "sub"
+    shutil.copytree(repository / ".git", bare, dirs_exist_ok=True)
+    core = f"[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = {below or '.'}\n"
+    (bare / "config").write_text(core + config)
+    (bare / below).mkdir(exist_ok=True)
+    shutil.copy(repository / "a.py", bare / below)
+    shutil.copy(repository / ".gitattributes", bare / below)
+    return bare / below
+
+
+def in_a_bare_repository_above(repository, config):
+    return in_a_bare_repository_among_the_files(repository, config, below="w")
+
+
+def in_a_further_configuration(repository, config):
+    append(repository / ".git/config", "[extensions]\n\tworktreeConfig = true\n")
+    (repository / ".git/config.worktree").write_text(config)
+    return repository
+
+
+def in_what_is_included(repository, config):
+    append(repository / ".git/config", '[includeIf "gitdir:**"]\n\tpath = more\n')
+    (repository / ".git/more").write_text(config)
+    return repository
+
+
+def in_the_settings_of_the_person(repository, config):
+    (repository.parent / "home").mkdir()
+    (repository.parent / "home/.gitconfig").write_text(config)
+    return repository
+
+
+@pytest.mark.parametrize(
+    "hide",
+    [
+        hidden_by_a_cookie,
+        in_a_folder_that_the_configuration_is_not_looked_for_in,
+        behind_a_name_that_ends_with_a_blank,
+        around_a_folder_that_is_no_repository,
+        in_a_bare_repository_among_the_files,
+        in_a_bare_repository_above,
+        in_a_further_configuration,
+        in_what_is_included,
+        in_the_settings_of_the_person,
+    ],
+)
+def test_a_filter_is_not_run_however_it_is_configured(repository, trap, hide):
+    folder = hide(repository, trap.config)
+    assert not trap.sprung(folder)
+    assert not trap.sprung(folder, git.untracked)
+    assert trap.sprung_by_git(folder)
+
+
+def test_a_repository_that_appears_later_and_nearer_is_the_one_that_is_asked(repository, trap):
+    (repository / "sub/b.py").write_text("b = 1\n")
+    assert git.differences(str(repository / "sub")).files == ()
+    run(repository / "sub", "init", "-q")
+    commit(repository / "sub")
+    (repository / "sub/b.py").write_text("b = 2\n")
+    assert [name for name, _ in git.changes(str(repository / "sub"))] == ["b.py"]
+    append(repository / "sub/.git/config", trap.config)
+    (repository / "sub/.gitattributes").write_text("*.py filter=x\n")
+    assert not trap.sprung(repository / "sub")
+
+
+def test_files_outside_of_a_repositorys_folder_are_not_looked_at(repository, tmp_path):
+    (tmp_path / "diary").mkdir()
+    (tmp_path / "diary/a.py").write_text("private = 42\n")
+    run(repository, "config", "core.worktree", str(tmp_path / "diary"))
+    (repository / "a.py").write_text("one = 2\n")
+    assert "+one = 2\n" in dict(git.changes(str(repository)))["a.py"]
+    run(repository, "config", "core.worktree", "../../")
+    assert [name for name, _ in git.changes(str(repository))] == ["a.py"]
+    assert git.untracked(str(repository)) == ()
+
+
+def test_no_name_of_another_machine_is_looked_up(repository):
+    for name in (b"gitdir: //server/share/.git\n", b"gitdir: \\\\server\\share\n", b"gitdir: a\0b\n", b"else\n"):
+        shutil.rmtree(repository / ".git", ignore_errors=True)
+        (repository / ".git").unlink(missing_ok=True)
+        (repository / ".git").write_bytes(name)
+        with pytest.raises(InputError, match="cannot be read"):
+            git.differences(str(repository))
+
+
+def test_a_git_that_lies_in_the_workspace_is_not_run(repository, tmp_path, monkeypatch):
+    (repository / "git").write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+    (repository / "git").chmod(0o755)
+    (repository / "a.py").write_text("one = 2\n")
+    monkeypatch.chdir(repository)
+    monkeypatch.setenv("PATH", f".{os.pathsep}{os.pathsep}{os.environ['PATH']}")
+    assert [name for name, _ in git.changes(str(repository))] == ["a.py"]
+    assert not (tmp_path / "ran").exists()
+
+
+def test_of_a_file_that_passes_through_a_filter_no_lines_are_told(repository):
+    (repository / "plain.txt").write_text("x\n")
+    (repository / "sub/deep").mkdir()
+    (repository / "sub/deep/secret.txt").write_text("sealed\n")
+    (repository / "sub/.gitattributes").write_text("*.txt filter=crypt\n")
+    commit(repository)
+    for name in ("plain.txt", "sub/deep/secret.txt"):
+        (repository / name).write_text("opened\n")
+    found = git.differences(str(repository))
+    assert [(each.name, bool(each.hunks)) for each in found.files] == [
+        ("plain.txt", True),
+        ("sub/deep/secret.txt", False),
+    ]
+    assert found.filtered == ("sub/deep/secret.txt",)
+    assert git.changes(str(repository / "sub")) == ()
+    (repository / "sub/.gitattributes").unlink()
+    (repository / ".git/info/attributes").write_text("plain.txt filter=crypt\n")
+    run(repository, "rm", "-q", "--cached", "sub/.gitattributes")
+    assert git.differences(str(repository)).filtered == ("plain.txt",)
+
+
+def test_how_lines_end_is_compared_as_the_person_or_the_repository_says(repository, tmp_path):
+    (repository / "a.py").write_bytes(b"one = 1\r\ntwo = 2\r\nthree = 3\r\n")
+    assert len(git.changes(str(repository))) == 1
+    run(repository, "config", "core.autocrlf", "input")
+    assert git.changes(str(repository)) == ()
+    run(repository, "config", "--unset", "core.autocrlf")
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home/.gitconfig").write_text("[core]\n\tautocrlf = input\n\texcludesFile = ~/mine\n")
+    (tmp_path / "home/mine").write_text("*.tmp\n")
+    (repository / "x.tmp").write_text("")
+    assert git.changes(str(repository)) == git.untracked(str(repository)) == ()
+
+
+def test_a_submodule_is_a_repository_of_its_own(repository, tmp_path):
+    (repository / "a.py").write_text("one = 1\n")
+    run(repository, "clone", "-q", str(repository), str(tmp_path / "outer"))
+    run(tmp_path / "outer", "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(repository), "inner")
+    inner = tmp_path / "outer/inner"
+    (inner / "a.py").write_text("one = 2\n")
+    assert (inner / ".git").is_file()
+    assert [name for name, _ in git.changes(str(inner))] == ["a.py"]
+    assert [name for name, _ in git.changes(str(tmp_path / "outer"))] == [".gitmodules"]
+
+
+def test_a_repository_with_long_hashes_and_one_with_packed_branches_are_read(repository, tmp_path):
+    root = tmp_path / "long"
+    root.mkdir()
+    run(root, "init", "-q", "--object-format=sha256")
+    (root / "a.py").write_text("a = 1\n")
+    run(root, "add", ".")
+    assert dict(git.changes(str(root))) == {"a.py": "@@ -0,0 +1 @@\n+a = 1\n"}
+    commit(root)
+    (root / "a.py").write_text("a = 2\n")
+    (repository / "a.py").write_text("one = 1\n")
+    run(repository, "pack-refs", "--all")
+    for each in (root, repository):
+        assert [name for name, _ in git.changes(str(each))] == ["a.py"]
+        run(each, "checkout", "-q", "--detach")
+        assert [name for name, _ in git.changes(str(each))] == ["a.py"]
+
+
+@pytest.mark.parametrize("head", [b"ref: refs/heads/../../x\n", b"ref: refs/heads/a\n", b"\xff\n", b"ref: elsewhere\n"])
+def test_a_head_that_leads_nowhere_is_said_to_be_unreadable(repository, head):
+    (repository / ".git/HEAD").write_bytes(head)
+    (repository / ".git/refs/heads/a").write_bytes(b"ref: refs/heads/a\n")
+    with pytest.raises(InputError, match="cannot be read"):
+        git.differences(str(repository))
+
+
+def test_branches_that_are_stored_in_another_way_are_not_taken_for_none(repository):
+    (repository / ".git/HEAD").write_text("ref: refs/heads/.invalid\n")
+    (repository / ".git/reftable").mkdir()
+    with pytest.raises(InputError, match="cannot be read"):
+        git.differences(str(repository))
+
+
+def test_a_diff_takes_two_programs(repository, monkeypatch):
+    (repository / "a.py").write_text("one = 2\n")
+    git.differences(str(repository))
+    started = []
+    popen = subprocess.Popen
+    monkeypatch.setattr(subprocess, "Popen", lambda *words, **more: started.append(words) or popen(*words, **more))
+    git.differences(str(repository))
+    assert len(started) == 2
+
+
+def test_a_large_file_does_not_hide_those_behind_it(repository, monkeypatch):
+    monkeypatch.setattr(git, "LARGEST", 2000)
+    (repository / "a.py").write_text("".join(f"line {number}\n" for number in range(1000)))
+    (repository / "sub/naïve file.py").write_text("x = 2\n")
+    found = git.differences(str(repository))
+    assert [each.name for each in found.files] == ["a.py", "sub/naïve file.py"]
+    assert found.files[1].hunks == "@@ -1 +1 @@\n-x = 1\n+x = 2\n"
+    assert (found.partly, found.left, found.cut) == (("a.py",), (), False)
+    (repository / "a.py").write_text("".join(f"line {number}\n" for number in range(10_000)))
+    found = git.differences(str(repository))
+    assert [each.name for each in found.files] == ["a.py"]
+    assert (found.partly, found.left, found.cut) == (("a.py",), ("sub/naïve file.py",), False)
+    assert sum(len(each.head + each.hunks) for each in found.files) <= 2000
+
+
+def test_of_very_many_files_the_first_are_told_and_the_others_named(repository, monkeypatch):
+    names = [f"m{number:03}.py" for number in range(300)]
+    for name in names:
+        (repository / name).write_text("")
+    commit(repository)
+    for name in names:
+        (repository / name).write_text("m = 1\n")
+    monkeypatch.setattr(git, "LARGEST", 10_000)
+    found = git.differences(str(repository))
+    told = [each.name for each in found.files]
+    assert len(told) >= git.MANY
+    assert [*told, *found.left] == names
+    assert all(each.hunks == "@@ -0,0 +1 @@\n+m = 1\n" for each in found.files)
+    assert sum(len(each.head + each.hunks) for each in found.files) <= 10_000
+
+
+def test_a_line_that_has_no_room_is_left_out_with_its_file(repository, monkeypatch):
+    monkeypatch.setattr(git, "LARGEST", 2000)
+    (repository / "a.py").write_text("x" * 3000 + "\n")
+    (repository / "sub/naïve file.py").write_text("x = 2\n")
+    run(repository, "rm", "-q", "--cached", "a.py")
+    run(repository, *WHO, "commit", "-qm", "without")
+    run(repository, "add", ".")
+    found = git.differences(str(repository))
+    assert ([each.name for each in found.files], found.left) == (["sub/naïve file.py"], ("a.py",))
+
+
+def test_what_was_called_otherwise_is_asked_about_by_both_names(repository):
+    (repository / "a.py").rename(repository / "b.py")
+    append(repository / "b.py", "four = 4\n")
+    run(repository, "add", "-A")
+    asked = []
+    assert [name for name, _ in git.changes(str(repository), lambda name: not asked.append(name))] == ["b.py"]
+    assert asked == ["b.py", "a.py"]
+    assert git.changes(str(repository), lambda name: name != "a.py") == ()
 
 
 def test_asking_writes_nothing(repository):
@@ -237,8 +536,8 @@ def test_why_git_is_not_asked_is_said(repository, tmp_path, monkeypatch):
         git.differences(str(tmp_path / "plain"))
     run(tmp_path / "plain", "init", "-q")
     assert git.differences(str(tmp_path / "plain")).files == ()  # it is one by now
-    run(repository, "config", "filter.odd.clean", "cat")
-    with pytest.raises(InputError, match="start programs"):
+    (repository / ".git" / "HEAD").unlink()
+    with pytest.raises(InputError, match="cannot be read"):
         git.differences(str(repository))
 
 

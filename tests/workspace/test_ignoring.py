@@ -58,6 +58,18 @@ def test_rules_of_the_repository_count_in_a_workspace_that_is_a_part_of_it(tmp_p
     assert not ignored(tmp_path / "part", "a.py")
 
 
+def test_a_repository_that_is_made_later_has_its_rules_from_then_on(tmp_path):
+    write(tmp_path, {".gitignore": "/part/a.py\n", "part/a.py": ""})
+    rules = Rules(str(tmp_path / "part"))
+    assert not rules.ignored("a.py")
+    write(tmp_path, {".git/HEAD": "ref: refs/heads/main\n"})
+    assert rules.ignored("a.py")
+    write(tmp_path, {"part/.git/config": ""})  # which is no repository, so Git goes on
+    assert rules.ignored("a.py")
+    write(tmp_path, {"part/.git/HEAD": "ref: refs/heads/main\n"})
+    assert not rules.ignored("a.py")
+
+
 def test_rules_for_us_keep_a_file_from_completions_too_and_those_of_git_do_not(tmp_path):
     write(tmp_path, {".gitignore": "a.py\n", ".pacelineignore": "b.py\nsub/*\n!sub/c.py\n"})
     rules = Rules(str(tmp_path), ("d.py",))

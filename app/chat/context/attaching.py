@@ -15,6 +15,7 @@ from paceline.prompts.context import Attachment, with_files
 from paceline.text import replace_surrogates, strip_controls
 from paceline.workspace import git
 from paceline.workspace.diffs import redacted
+from paceline.workspace.files import below
 from paceline.workspace.ignoring import Rules
 from paceline.workspace.kinds import is_secret_file
 from paceline.workspace.redaction import redact
@@ -88,10 +89,10 @@ class Attaching:
         if not where.is_dir():
             raise InputError(f"{name} is not a folder", "type @ and a part of the name to search")
         inside = where.is_relative_to(self._root) and not self._rules.ignored(_within(name))
-        below = where.relative_to(self._root).as_posix() + "/" if inside else ""
-        below = "" if below == "./" else below
+        within = where.relative_to(self._root).as_posix() + "/" if inside else ""
+        within = "" if within == "./" else within
         walk = Walk(str(self._root if inside else where), self._ignore)
-        names = [each.path.removeprefix(below) for each in walk.entries(below, above=inside)]
+        names = [each.path.removeprefix(within) for each in walk.entries(within, above=inside)]
         listing = "\n".join([*names[:LISTED], *([f"… and {len(names) - LISTED:,} more"] if names[LISTED:] else [])])
         files = [each for each in names if not each.endswith("/")]
         shown = [each for each in files if self._leads_where_it_stands(where / each, override=override)]
@@ -114,19 +115,31 @@ class Attaching:
         """What has changed since the last commit, staged or not. Raises InputError where nothing has that is shown."""
         found = git.differences(str(self._root))
         new = self._unfollowed()
-        if not found.files:
+        if not found.files and not found.left:
             hint = f"{new}: `git add` them, or mention them by name" if new else "see `git status`"
             raise InputError("nothing has changed since the last commit", hint)
-        kept = {each for each in found.files if self._rules.ignored(each.name) or self._rules.ignored(each.old)}
-        shown = [each for each in found.files if each not in kept]
-        names = dict.fromkeys(each.name for each in found.files if each in kept)
-        out = f"kept back by rules: {_some(names)}" if names else ""
-        if not shown:
+        ignored = self._rules.ignored
+        shown = [each for each in found.files if not (ignored(each.name) or ignored(each.old))]
+        seen = {each.name for each in shown}
+        left = [name for name in found.left if not ignored(name)]
+        names = dict.fromkeys([*(each.name for each in found.files), *found.left])
+        kept = [name for name in names if name not in seen and name not in left]
+        out = f"kept back by rules: {_some(map(_spelled, kept))}" if kept else ""
+        if not shown and not left:
             raise InputError("nothing has changed since the last commit that a model may be shown", out)
-        text = "".join(each.head + each.hunks for each in shown)
+        text = "".join(each.head + each.hunks for each in shown) + _others(left, more=found.cut)
         clean = redacted(text)
-        cut = f"only the first {git.LARGEST >> 10} KiB are looked at" if found.cut else ""
-        notes = [out, cut, f"{new}, which are not shown" if new else "", HIDDEN if clean != text else ""]
+        partly = [_spelled(name) for name in found.partly if name in seen]
+        filtered = [_spelled(name) for name in found.filtered if name in seen]
+        notes = [
+            out,
+            f"shown in part: {_some(partly)}" if partly else "",
+            f"without their lines, since a filter of Git changes those: {_some(filtered)}" if filtered else "",
+            f"named only: {_some(map(_spelled, left))}" if left else "",
+            "there may be more" if found.cut else "",
+            f"{new}, which are not shown" if new else "",
+            HIDDEN if clean != text else "",
+        ]
         return Attached("diff", "git diff", clean, "", "; ".join(note for note in notes if note))
 
     def _unfollowed(self) -> str:
@@ -143,11 +156,16 @@ class Attaching:
         where, name = self._allowed(found.path, override=override)
         text, cut = _shown(read_text(where, name))
         language = language_of(name)
+        every = symbols(language, text, ends=False)
+        if not any(each.name == found.name for each in every):
+            methods = dict.fromkeys(each.name for each in every if each.name.endswith(f".{found.name}"))
+            if len(methods) != 1:
+                some = f"it has {_some(methods)}" if methods else "type @ and a part of the name"
+                raise InputError(f"{found.name} is not defined in {name}", some)
+            found = replace(found, name=next(iter(methods)))
         same = [each for each in symbols(language, text) if each.name == found.name]
         if not same:
-            if any(each.name == found.name for each in symbols(language, text, ends=False)):
-                raise InputError(f"{name} is no {language} as it is: where {found.name} ends is not known", _LINES)
-            raise InputError(f"{found.name} is not defined in {name}", "type @ and a part of the name")
+            raise InputError(f"{name} is no {language} as it is: where {found.name} ends is not known", _LINES)
         if found.last:
             same = [each for each in same if each.first <= found.last and found.first <= each.last]
         if not same:
@@ -165,7 +183,7 @@ class Attaching:
         """Where a file or folder is, links followed, and its name. Raises KeptBackError, or InputError: not there."""
         spelled = replace_surrogates(strip_controls(path)).replace("\n", " ")
         try:
-            where = (self._root / Path(path).expanduser()).resolve(strict=True)
+            where = below(self._root, path).resolve(strict=True)
         except (OSError, RuntimeError, ValueError) as error:
             raise InputError(f"there is no {spelled} here", "type @ and a part of the name to search") from error
         inside = where.is_relative_to(self._root)
@@ -228,6 +246,19 @@ def _files(folder: Path, names: Iterable[str]) -> tuple[list[str], list[str]]:
         blocks.append(f"===== {name}\n{text}")
         room -= len(text)
     return blocks, out
+
+
+def _others(names: Sequence[str], *, more: bool) -> str:
+    """Files that have changed as well, below a diff that has no room for them."""
+    if not names:
+        return ""
+    end = [f"… and {len(names) - LISTED:,} more"] if names[LISTED:] else ["… and perhaps more"] if more else []
+    return "\n".join(["Changed as well, but not shown:", *map(_spelled, names[:LISTED]), *end, ""])
+
+
+def _spelled(name: str) -> str:
+    """A file's name in one line."""
+    return replace_surrogates(strip_controls(name)).replace("\n", " ")
 
 
 def _left_out(names: Sequence[str]) -> str:

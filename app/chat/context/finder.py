@@ -96,7 +96,7 @@ class Finder:
         with self._refreshing:
             begun = time.monotonic()
             entries, note = listed(self._root, self._ignore, MOST_FILES, seconds)
-            entries = [each for each in entries if not each.path.lower().endswith(NO_TEXT)]
+            entries = [each for each in entries if not each.path.lower().endswith(NO_TEXT) and _in_a_line(each.path)]
             known = {path: kept for path, kept in self._known.items() if kept[2]}
             self._index = _index(entries, known)
             deadline = max(begun + seconds, time.monotonic() + seconds / 4)
@@ -155,6 +155,15 @@ class Finder:
                     has.setdefault((each.path, above), set()).add(name)
         return tuple(sorted({path for (path, _), there in has.items() if there == wanted}))
 
+    def files(self, name: str) -> tuple[str, ...]:
+        """The files that are meant by a path, or by the end of one where there is no such path; in order."""
+        plain = name.replace("\\", "/").removeprefix("./")
+        there = self._there(plain)
+        if there is not None:
+            return (plain,) if there.kind == "file" else ()
+        found = [each.path for each in self._index.places.found if each.kind == "file"]
+        return tuple(path for path in found if path.endswith(f"/{plain}")) if plain else ()
+
     def attached(self, found: Found) -> None:
         """It was chosen: what was chosen last comes first from now on."""
         others = [each for each in self._recent if each != _key(found)]
@@ -169,8 +178,10 @@ class Finder:
             file = index.known.get(("file", path, path)) or self._there(path)
             if file is not None and file.kind == "file" and language_of(path) and _IDENTIFIER.fullmatch(symbol):
                 return (Found("symbol", symbol, written(of_symbol(path, symbol)), path),)
-            found = [each for each in index.defined.get(symbol, ()) if each.path.endswith(f"/{path}")]
-            if found:
+            end = f"/{path}"
+            if found := [each for each in index.defined.get(symbol, ()) if each.path.endswith(end)]:
+                return tuple(found)
+            if "." not in symbol and (found := _methods(index.symbols.found, symbol, end)):
                 return tuple(found)
         return ()
 
@@ -179,7 +190,7 @@ class Finder:
         if not name.strip() or "\0" in name:
             return None
         try:
-            path = self._root / Path(name).expanduser()
+            path = files.below(self._root, name)
             folder, regular = path.is_dir(), path.is_file()
         except (OSError, RuntimeError, ValueError):
             return None
@@ -266,6 +277,17 @@ def _defined_in(found: Iterable[Found], typed: str, limit: int) -> list[Found]:
         best = ranking.Names([each.name for each in mine], ".").best(name, limit)
         mine = [replace(mine[at], positions=ranking.positions(mine[at].name, name, ".")) for _, at in best]
     return [replace(each, mention=written(of_symbol(each.path, each.name))) for each in mine[:limit]]
+
+
+def _methods(found: Iterable[Found], name: str, end: str) -> list[Found]:
+    """For each file whose path ends so, and in which a class has a method of this name: the name in that file."""
+    paths = dict.fromkeys(each.path for each in found if each.name.endswith(f".{name}") and each.path.endswith(end))
+    return [Found("symbol", name, written(of_symbol(path, name)), path) for path in paths]
+
+
+def _in_a_line(path: str) -> bool:
+    """Whether a path can be mentioned: a mention ends with its line."""
+    return path.splitlines() == [path]
 
 
 def _key(found: Found) -> _Key:

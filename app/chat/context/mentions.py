@@ -81,11 +81,14 @@ def typing(text: str, cursor: int) -> Typing | None:
 
 def completed(text: str, typed: Typing, mention: str) -> tuple[str, int]:
     """The text with a mention instead of what was typed of it, and a blank behind it; and where the cursor is then."""
-    after = text[typed.end :]
-    if typed.quoted:
-        after = after.removeprefix('"')
-    blank = "" if after[:1] in {" ", "\n"} else " "
+    after = _after(text, typed)
+    blank = " " if needs_blank(text, typed) else ""
     return text[: typed.start] + mention + blank + after, typed.start + len(mention) + 1
+
+
+def needs_blank(text: str, typed: Typing) -> bool:
+    """Whether completing it puts a blank behind it: there is none yet."""
+    return _after(text, typed)[:1] not in {" ", "\n"}
 
 
 def written(name: str, first: int = 0, last: int = 0) -> str:
@@ -113,6 +116,11 @@ def symbol_readings(name: str) -> Iterator[tuple[str, str]]:
     for found in re.finditer(":", name):
         if 0 < found.start() < len(name) - 1:
             yield name[: found.start()], name[found.end() :]
+
+
+def _after(text: str, typed: Typing) -> str:
+    after = text[typed.end :]
+    return after.removeprefix('"') if typed.quoted else after
 
 
 def _mention(text: str, match: "re.Match[str]", resolves: Callable[[str], bool], *, inside: bool) -> Mention | None:

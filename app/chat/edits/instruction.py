@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from paceline.chat.edits.changes import Change
 from paceline.chat.edits.shape import BOM
 from paceline.chat.edits.whole import lost, lost_note
+from paceline.chat.hidden import warned
 from paceline.client.events import Message
 from paceline.errors import InputError
 from paceline.prompts import rewriting, rewritten
@@ -67,7 +68,7 @@ def change_of(asked: Instruction, answer: str, *, cut: bool = False) -> Change |
         notes.append("the answer was cut, so the end of the file is missing")
     if gone := lost(asked.text, after, language(asked.path)):
         notes.append(lost_note(gone))
-    return Change(asked.path, asked.text, after, "whole", not notes, tuple(notes))
+    return warned(Change(asked.path, asked.text, after, "whole", not notes, tuple(notes)))
 
 
 def _part(path: str, text: str) -> Part:

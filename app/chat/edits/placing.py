@@ -2,8 +2,9 @@
 
 import re
 import textwrap
-from collections.abc import Collection, Container
+from collections.abc import Callable, Collection, Container, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Protocol
 
 from paceline.chat import naming
@@ -14,6 +15,7 @@ from paceline.chat.edits.changes import Change
 from paceline.prompts.context import language
 
 LARGEST = 64 * 1024  # characters of a block that is looked at
+FAR = 600  # characters before a block, in which the sentence above it stands
 SHOWN = 3  # names, and files, that are said
 _METHOD = re.compile(r"^(?:async[ \t]+)?def[ \t]+\w+[ \t]*\([ \t\n]*(?:self|cls)\b", re.MULTILINE)
 
@@ -71,7 +73,44 @@ def place(block: Block, defining: Defining, said: str = "") -> Place | None:
     return Place(tuple(names), tuple(sorted(paths, key=lambda path: _strangeness(path, words))))
 
 
-def guessed(change: Change, found: Place) -> Change:
+@dataclass(frozen=True)
+class Called:
+    """The file of the workspace that an answer means by a name."""
+
+    path: str
+    note: str = ""  # for the person who looks at the change; "": nothing was guessed
+
+
+def called(
+    answer: str, found: Sequence[Block], shown: Collection[str], files: Callable[[str], Sequence[str]]
+) -> dict[int, Called]:
+    """Files that are not among those that were shown to the model, or that only a sentence above the code tells: by
+    where the block starts. Blocks that say exactly which file they are for are not among them.
+
+    found: the answer's blocks. files: paths of the workspace that a name may mean.
+    """
+    files = cache(files)
+    meant = dict[int, Called]()
+    last = 0
+    for block in found:
+        above = answer[max(last, block.start - FAR) : block.start].rstrip()
+        last = block.end
+        if block.name:
+            if block.name in shown or any(each.endswith(f"/{block.name}") for each in shown):
+                continue
+            paths = files(block.name)
+            if len(paths) == 1 and paths[0] != block.name:
+                note = f"the answer calls it {block.name}: this is the only file of that name"
+                meant[block.start] = Called(paths[0], note)
+            continue
+        paths = [path for name in naming.names_in(above.rpartition("\n")[2]) for path in files(name)]
+        if len({*paths}) == 1 and naming.is_alike(block.language, language(paths[0])):
+            note = "" if paths[0] in shown else "only the sentence before the code names this file"
+            meant[block.start] = Called(paths[0], note)
+    return meant
+
+
+def guessed(change: Change, found: Place | Called) -> Change:
     """A change of the file that was found, as one that a person has to look at first."""
     return replace(change, certain=False, notes=(found.note, *change.notes))
 

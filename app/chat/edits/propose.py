@@ -6,7 +6,7 @@ is neither beyond doubt is left alone, or comes with notes that say what was gue
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from paceline.chat import naming
 from paceline.chat.blocks import DIFFS, Block, blocks
@@ -14,6 +14,7 @@ from paceline.chat.edits import excerpt, fragment, patch, replacing, shape, whol
 from paceline.chat.edits.changes import Change, Form
 from paceline.chat.edits.replacing import Replacement
 from paceline.chat.edits.splices import Outcome
+from paceline.chat.hidden import warned
 from paceline.prompts.context import language
 from paceline.prompts.lines import line_starts, normalise
 
@@ -63,31 +64,47 @@ class _File:
             self.notes.append(note)
 
 
-def propose(answer: str, files: Mapping[str, str], wanted: str = "") -> tuple[Change, ...]:
+def propose(
+    answer: str, files: Mapping[str, str], wanted: str = "", names: Mapping[int, str] | None = None
+) -> tuple[Change, ...]:
     r"""The changes that an answer asks for, one for each file, in the answer's order; empty: it asks for none.
 
     files: exact texts (see store.read: line endings and byte order mark as they are) by the name that they are shown
     to the model under, relative to the workspace. wanted: the file that the question was about, "": none in particular.
+    names: files that blocks are for, by where a block starts, in the place of what is read out of the answer.
 
     What cannot be applied beyond doubt is not `certain` and has notes; nothing raises. Takes linear time.
     """
-    return _Proposal(answer[:LARGEST], files, wanted).changes()
+    return _Proposal(answer[:LARGEST], files, wanted, names or {}).changes()
+
+
+def unchanged(
+    answer: str, files: Mapping[str, str], wanted: str = "", names: Mapping[int, str] | None = None
+) -> tuple[str, ...]:
+    """The files that an answer shows, or changes into, what they are already. Arguments as of propose."""
+    proposal = _Proposal(answer[:LARGEST], files, wanted, names or {})
+    found = proposal.changes()
+    same = [each.path for each in found if not each.changes and not each.notes]
+    others = {each.path for each in found} - {*same}
+    return tuple(path for path in dict.fromkeys([*same, *proposal.same]) if path not in others)
 
 
 class _Proposal:
     """Collects what an answer says about each file."""
 
-    def __init__(self, answer: str, files: Mapping[str, str], wanted: str) -> None:
+    def __init__(self, answer: str, files: Mapping[str, str], wanted: str, names: Mapping[int, str]) -> None:
         self.answer = answer
         self.given = {name: text for name, text in files.items() if len(text) <= LARGEST}
         self.wanted = wanted if wanted in self.given else ""
+        self.names = names
         self.files: dict[str, _File] = {}
+        self.same: list[str] = []  # files that blocks show as they are
 
     def changes(self) -> tuple[Change, ...]:
         lines = normalise(self.answer).split("\n")
         edits, broken = replacing.replacements(lines)
         self._replace(edits[:MOST], broken)
-        everything = blocks(self.answer)
+        everything = [replace(each, name=self.names.get(each.start, each.name)) for each in blocks(self.answer)]
         found = everything[:MOST]
         taken = [(edit.first, edit.last) for edit in edits]
         rest = [block for block, first, last in self._numbered(found) if not _within(first, last, taken)]
@@ -248,6 +265,8 @@ class _Proposal:
             target.doubt("marks of a search/replace block, which are not where they belong, were ignored")
         if block.name and not name and outcome.applied:
             target.doubt(f"the answer calls the file {block.name}")
+        if not block.name and outcome.applied and (doubt := self._unsaid(block, path, foreign=outcome.foreign)):
+            target.doubt(doubt)
         if not block.closed and outcome.applied:
             target.doubt("the answer ends within the code")
 
@@ -263,6 +282,7 @@ class _Proposal:
         tongue = language(path) or block.language
         done = _applied(before, lines, tongue)
         if done[0] is not None and done[0].text == before and done[0].applied:
+            self.same.append(path)
             return None, done[1]  # it shows the file as it is
         if target is None or not target.touched or target.after is None or target.after == before:
             return done
@@ -291,9 +311,22 @@ class _Proposal:
         if not block.closed:
             target.doubt("the answer ends within the code")
 
+    def _unsaid(self, block: Block, path: str, *, foreign: bool) -> str:
+        """Why it is a guess that a block without a name is for this file; "": it is none. foreign: as of Outcome."""
+        spoken = [
+            each for each in naming.names_in(self._above(block)) if naming.is_alike(block.language, language(each))
+        ]
+        if spoken and not any(self._resolved(each) == path for each in spoken):
+            return f"the answer speaks of {' and '.join(spoken[:3])} before this code, and not of this file"
+        return "the answer does not say which file this code is for" if foreign and not spoken else ""
+
+    def _above(self, block: Block) -> str:
+        """The last line with text before a block."""
+        return normalise(self.answer[max(0, block.start - 600) : block.start]).rstrip().rpartition("\n")[2]
+
     def _not_meant(self, block: Block) -> str:
         """What the last sentence before a block says against its being an edit; "": nothing."""
-        above = normalise(self.answer[max(0, block.start - 600) : block.start]).rstrip().rpartition("\n")[2]
+        above = self._above(block)
         last = re.split(r"[.!?]\s", above)[-1].lstrip(" #*_-0123456789.)")
         if _EXAMPLE.search(last):
             return "the answer calls a block of code an example of its use, which was taken for an edit"
@@ -347,7 +380,7 @@ def _applied(text: str, lines: Sequence[str], tongue: str) -> tuple[Outcome | No
 
 
 def _change(each: _File) -> Change:
-    return Change(each.path, each.before, each.after, each.form, each.sure, tuple(each.notes))
+    return warned(Change(each.path, each.before, each.after, each.form, each.sure, tuple(each.notes)))
 
 
 def _within(first: int, last: int, taken: Sequence[tuple[int, int]]) -> bool:

@@ -1,34 +1,20 @@
 """A change as hunks that a person accepts one by one, and as rows to be drawn. Pure data, no drawing.
 
-Rows hold text as it is in the files: what draws it takes control characters out (paceline.text.strip_controls).
+Rows hold text as it is in the files: what draws it makes visible what would not be seen (paceline.chat.hidden).
 """
 
-import difflib
 import itertools
-from bisect import bisect_left
-from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import Literal
 
-from paceline.chat.edits.changes import Change
-from paceline.prompts.lines import line_starts
+from paceline.chat.edits.changes import Change, Hunk
+from paceline.prompts.lines import line_ending
+from paceline.workspace.differences import lines
 
 CONTEXT = 3  # lines shown around a hunk
-MANY = 1000  # lines that differ; with more of them, those that come very often are not compared
 
 Kind = Literal["same", "out", "in", "gap"]  # gap: lines that are left out of the view; the text says how many
-
-
-@dataclass(frozen=True)
-class Hunk:
-    """Neighbouring lines that give way to others. Lines have their endings."""
-
-    index: int  # counts from 0; what `accepted` is given
-    old_start: int  # line of the file as it is, from 0
-    old: tuple[str, ...]
-    new_start: int  # line of the file as it would be, from 0
-    new: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -41,6 +27,9 @@ class Row:
     new: int | None = None
     hunk: int | None = None  # index of the hunk that it belongs to
     other: str | None = None  # the line that stands in this one's place on the other side
+    ending: str | None = (
+        None  # how it is ended, where that is worth telling: the other line, or the file, ends otherwise
+    )
 
 
 @dataclass(frozen=True)
@@ -57,28 +46,12 @@ class Pair:
         return row.hunk if row else None
 
 
-def hunks(change: Change) -> tuple[Hunk, ...]:
-    """What differs, in rising order; lines that differ in how they are ended differ.
-
-    A file that is made or deleted is a single hunk, also an empty one.
-    """
-    if change.before == change.after:
-        return ()
-    old, new = lines(change.before or ""), lines(change.after or "")
-    if change.before is None or change.after is None:
-        return (Hunk(0, 0, old, 0, new),)
-    return tuple(
-        Hunk(index, first, old[first:last], begin, new[begin:end])
-        for index, (first, last, begin, end) in enumerate(_differences(old, new))
-    )
-
-
 def accepted(change: Change, chosen: Set[int]) -> str | None:
     """The file with the chosen hunks (their indices) and no others; None: it is not there then.
 
     All of them give `change.after`, none `change.before`.
     """
-    parts = hunks(change)
+    parts = change.hunks
     if change.before is None or change.after is None:
         return change.after if parts and 0 in chosen else change.before
     old = lines(change.before)
@@ -104,12 +77,6 @@ def side_by_side(change: Change, context: int = CONTEXT) -> tuple[Pair, ...]:
     return tuple(itertools.chain.from_iterable(_groups(change, context)))
 
 
-def lines(text: str) -> tuple[str, ...]:
-    r"""The lines with their endings: \n, \r\n, \r and nothing else."""
-    starts = [0, *line_starts(text), len(text)]
-    return tuple(text[begin:end] for begin, end in itertools.pairwise(starts) if begin < end)
-
-
 def _joined(parts: Sequence[str], before: str) -> str:
     """Lines to a text. A line that was the last one, without an ending, may stand before others now: it gets one."""
     newline = next((line[len(line.rstrip("\r\n")) :] for line in lines(before) if line.endswith(("\n", "\r"))), "\n")
@@ -117,65 +84,14 @@ def _joined(parts: Sequence[str], before: str) -> str:
     return "".join([*ended, *parts[-1:]])
 
 
-def _differences(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int, int, int]]:
-    """Stretches of lines that differ. What both texts begin and end with is not compared: it is most of them."""
-    head = _alike(old, new)
-    tail = _alike(old[head:][::-1], new[head:][::-1])
-    last, stop = len(old) - tail, len(new) - tail
-    many = max(last, stop) - head > MANY
-    anchors = _anchors(old[head:last], new[head:stop]) if many else []
-    at, there = head, head
-    for one, other in [*((head + one, head + other) for one, other in anchors), (last, stop)]:
-        first, second = old[at:one], new[there:other]
-        matcher = difflib.SequenceMatcher(None, first, second, autojunk=max(len(first), len(second)) > MANY)
-        for tag, start, end, begin, finish in matcher.get_opcodes():
-            if tag != "equal":
-                yield start + at, end + at, begin + there, finish + there
-        at, there = one + 1, other + 1
-
-
-def _anchors(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
-    """Where lines stand that both texts have once, as many as come in the same order (patience, as of patience diff).
-
-    What is left to difflib, whose time grows with the square, are the few lines between them.
-    """
-    places = _once(new)
-    both = [(at, places[line]) for line, at in _once(old).items() if line in places]
-    lowest: list[int] = []  # of all rising chains of a length: the lowest place at an end
-    ends: list[int] = []  # and which of the pairs that is
-    before: list[int] = []  # of each pair: the one before it in its chain
-    for at, (_, place) in enumerate(both):
-        length = bisect_left(lowest, place)
-        before.append(ends[length - 1] if length else -1)
-        lowest[length : length + 1] = [place]
-        ends[length : length + 1] = [at]
-    found, at = list[tuple[int, int]](), ends[-1] if ends else -1
-    while at >= 0:
-        found.append(both[at])
-        at = before[at]
-    return found[::-1]
-
-
-def _once(lines: Sequence[str]) -> dict[str, int]:
-    """Where the lines stand that come once only."""
-    counts = Counter(lines)
-    return {line: at for at, line in enumerate(lines) if counts[line] == 1}
-
-
-def _alike(first: Sequence[str], second: Sequence[str]) -> int:
-    """How many items both begin with."""
-    pairs = enumerate(zip(first, second, strict=False))
-    return next((at for at, (one, other) in pairs if one != other), min(len(first), len(second)))
-
-
 def _groups(change: Change, context: int) -> Iterator[list[Pair]]:
     """The rows in groups: each hunk is one, and so is what stands between two of them."""
     old = lines(change.before or "")
     at, shift, last = 0, 0, -1
-    found = hunks(change)
+    found, usual = change.hunks, line_ending(change.before or change.after or "")
     for hunk in found:
         yield from _between(old, at, hunk.old_start, shift, context if last >= 0 else 0, context)
-        yield _pairs(hunk)
+        yield _pairs(hunk, usual)
         at, last = hunk.old_start + len(hunk.old), hunk.index
         shift = hunk.new_start + len(hunk.new) - at
     if found:
@@ -199,15 +115,30 @@ def _same(old: Sequence[str], at: int, shift: int) -> Pair:
     return Pair(row, row)
 
 
-def _pairs(hunk: Hunk) -> list[Pair]:
-    """A hunk's lines beside each other, in order."""
+def _pairs(hunk: Hunk, usual: str) -> list[Pair]:
+    """A hunk's lines beside each other, in order. usual: how the lines of the file are ended."""
     found = list[Pair]()
-    for at, (old, new) in enumerate(itertools.zip_longest(map(_bare, hunk.old), map(_bare, hunk.new))):
-        out = Row("out", old, hunk.old_start + at + 1, None, hunk.index, new) if old is not None else None
-        come = Row("in", new, None, hunk.new_start + at + 1, hunk.index, old) if new is not None else None
+    for at, (old, new) in enumerate(itertools.zip_longest(hunk.old, hunk.new)):
+        out = come = None
+        if old is not None:
+            ending = _telling(old, new, usual)
+            out = Row("out", _bare(old), hunk.old_start + at + 1, None, hunk.index, _bared(new), ending)
+        if new is not None:
+            ending = _telling(new, old, usual)
+            come = Row("in", _bare(new), None, hunk.new_start + at + 1, hunk.index, _bared(old), ending)
         found.append(Pair(out, come))
     return found
 
 
+def _telling(line: str, other: str | None, usual: str) -> str | None:
+    """How a line is ended; None: as the line in its place, or as the others where there is none."""
+    ending = line[len(_bare(line)) :]
+    return ending if ending != (usual if other is None else other[len(_bare(other)) :]) else None
+
+
 def _bare(line: str) -> str:
     return line.rstrip("\r\n")
+
+
+def _bared(line: str | None) -> str | None:
+    return None if line is None else _bare(line)

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,6 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.events import DescendantFocus
 from textual.screen import Screen
 from textual.timer import Timer
+from textual.widget import Widget
 
 from paceline.chat.conversation import Conversation
 from paceline.chat.happenings import Happening
@@ -20,8 +21,9 @@ from paceline.chat.turns import Attached, Session, Turn, Unsent
 from paceline.config import Config
 from paceline.errors import PacelineError
 from paceline.text import strip_controls
-from paceline.tui.keeping import Keeping
+from paceline.tui.keeping import Keeping, joined
 from paceline.tui.palette import CommandChosen, SlashProvider
+from paceline.tui.placeholders import Placeholders
 from paceline.tui.screens.confirm import ConfirmScreen, Question
 from paceline.tui.screens.finder import Finder
 from paceline.tui.showing import Showing
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
     from paceline.tui.acting import Acting
     from paceline.tui.commands import Commands
     from paceline.tui.editing import Editing
-    from paceline.tui.sending import Sending
+    from paceline.tui.sending import Going, Sending
 
 GREETING = """Ask something. Enter sends, Shift-Enter or Ctrl-J begins a new line.
 
@@ -48,6 +50,7 @@ GREETING = """Ask something. Enter sends, Shift-Enter or Ctrl-J begins a new lin
 TURN_KEYS = "j/k move · e edit · t again · g go on · h/l branch · C copy · Esc back"
 QUIET = 0.4  # seconds without a key, after which what is written is measured
 PAUSE = 1.0  # seconds without a key, after which somebody looks up
+WIDE = 110  # cells, in which all keys of a turn have room
 AGAIN = 2.0  # seconds in which a second Ctrl-C leaves
 
 
@@ -67,6 +70,8 @@ class ChatScreen(Screen[None]):
         Binding("f4", "slash('sessions')", "Sessions", id="chat.sessions"),
         Binding("f5", "slash('model')", "Models", id="chat.models"),
         Binding("f6", "slash('context')", "Context", priority=True, id="chat.context"),
+        Binding("f7", "show_now", "Show what is ready", show=False, priority=True, id="chat.ready"),
+        Binding("question_mark", "slash('help')", show=False, id="chat.keys"),
         Binding("ctrl+n", "slash('new')", "New session", id="chat.new"),
         Binding("ctrl+z", "undo", "Undo the last change to files", priority=True, id="chat.undo"),
         Binding("ctrl+r", "recall", "Search earlier inputs", id="chat.recall"),
@@ -84,16 +89,19 @@ class ChatScreen(Screen[None]):
         self._wanted = session
         self._client: AsyncClient | None = None
         self._interrupted = float("-inf")
+        self._shown_now = asyncio.Event()  # what is ready
+        self._busy = False  # with what was asked for a block or a turn
         self.typed_at = float("-inf")  # when something was typed last
         self._measuring: Timer | None = None
         self._open = False  # whether there is a conversation yet
         self.attached: tuple[Attached, ...] = ()  # with the next message
-        self.on_its_way = ""  # a message that is measured, and not said yet
+        self.going: list[Going] = []  # messages that are measured, and not said yet
         self.editing: int | None = None  # the turn that the next message takes the place of
         self.output: Attached | None = None  # of the last command
         self.suggesting = Suggesting(self)
         self.showing = Showing(self)
         self.keeping = Keeping(self)
+        self.placeholders = Placeholders(self)
 
     # each is loaded when it is used first: the first picture comes before
 
@@ -125,10 +133,20 @@ class ChatScreen(Screen[None]):
 
         return Commands(self)
 
-    async def while_nothing_is_typed(self) -> None:
-        """Wait for a pause, so that a dialog which opens by itself takes no keys that are meant for the prompt."""
-        while time.monotonic() - self.typed_at < PAUSE:
+    async def until_free(self, what: str) -> None:
+        """Wait until a dialog that opens by itself takes no keys which are meant for the prompt.
+
+        That is while something is written there, unless the person wants to see it. what: is ready, in words.
+        """
+        prompt, told = self.query_one(Prompt), False
+        self._shown_now.clear()
+        while not self._shown_now.is_set() and (prompt.text.strip() or time.monotonic() - self.typed_at < PAUSE):
+            if prompt.text.strip() and not told:
+                self.tell(f"{what} is ready: F7 shows it")
+                told = True
+            self.show_figures(state=f"{what} is ready (F7)" if told else "")
             await asyncio.sleep(PAUSE / 4)
+        self.show_figures(state="")
 
     def compose(self) -> ComposeResult:
         """From top to bottom."""
@@ -165,6 +183,10 @@ class ChatScreen(Screen[None]):
         if not self.services.is_set_up(self.config):
             self.commands.set_up()
         self.suggesting.refresh_workspace()
+        from paceline.tui.settings import wrong
+
+        for fault in wrong(self.config.chat):
+            self.tell(fault, error=True)
 
     # --- the conversation ---------------------------------------------------------------------------------------------
 
@@ -193,9 +215,9 @@ class ChatScreen(Screen[None]):
         """Show a session, and what was not sent in it. The one before is stopped; what was not sent there is kept."""
         first, self._open = not self._open, True
         if not first:
-            self.keeping.keep()
+            self.keeping.keep(leaving=True)
             self.conversation.stop()
-        found = along or self.keeping.of(session.id)
+        found = joined(self.keeping.of(session.id), along or Unsent())
 
         def happened(what: Happening) -> None:  # a session that is no longer shown ends by itself
             if self.conversation is conversation:
@@ -213,12 +235,16 @@ class ChatScreen(Screen[None]):
 
     def _put(self, unsent: Unsent) -> None:
         """Into the prompt, and above it."""
-        edited = next((turn for turn in self.conversation.path if turn.id == unsent.editing), None)
+        edited = self.conversation.turn(unsent.editing)
         if edited is not None:
+            if edited not in self.conversation.path:
+                self.conversation.switch(edited.id, 0)  # to its branch
             self.begin_editing(edited)
         self.output = next((each for each in unsent.attached if each.kind == "output"), self.output)
         self.attach(unsent.attached)
-        self.query_one(Prompt).replace_all(unsent.text)
+        prompt = self.query_one(Prompt)
+        prompt.replace_all(unsent.text)
+        prompt.history.clear()  # undoing is for what is done here
 
     async def reconfigured(self, config: Config) -> None:
         """Another configuration, such as other models: the next message goes to them."""
@@ -230,7 +256,7 @@ class ChatScreen(Screen[None]):
 
     async def leave(self) -> None:
         """Stop and keep everything, and end the app."""
-        self.keeping.keep()
+        self.keeping.close()
         await self.conversation.close()
         if self._client is not None:
             await self._client.aclose()
@@ -288,8 +314,8 @@ class ChatScreen(Screen[None]):
 
     async def ask(self, question: Question) -> bool:
         """A yes from the person. In a worker only."""
-        answer: bool = await self.app.push_screen_wait(ConfirmScreen(question))
-        return answer
+        answer: bool | None = await self.app.push_screen_wait(ConfirmScreen(question))
+        return bool(answer)
 
     # --- what a person does -------------------------------------------------------------------------------------------
 
@@ -342,15 +368,23 @@ class ChatScreen(Screen[None]):
     def _changed(self) -> None:
         prompt = self.query_one(Prompt)
         self.typed_at = time.monotonic()
+        self.placeholders.changed()
         if prompt.text == "?":
             prompt.replace_all("")
             self.action_slash("help")
             return
+        self.suggesting.changed()
         self.measure_soon()
 
     @on(DescendantFocus)
     def _focused(self, event: DescendantFocus) -> None:
-        self.show_figures(hint=TURN_KEYS if isinstance(event.widget, Transcript) else "? keys")
+        turns = TURN_KEYS if self.size.width >= WIDE else "? keys · Esc back"
+        self.show_figures(hint=turns if isinstance(event.widget, Transcript) else "? keys")
+
+    def focus_next(self, selector: str | type[Widget] = "*") -> Widget | None:
+        """Not away from a message that is being written: what is typed next would be commands."""
+        prompt = self.query_one(Prompt)
+        return prompt if prompt.has_focus and prompt.text.strip() else super().focus_next(selector)
 
     @on(Prompt.Paged)
     def _paged(self, event: Prompt.Paged) -> None:
@@ -378,18 +412,39 @@ class ChatScreen(Screen[None]):
 
     @on(Transcript.BlockAction)
     def _block(self, event: Transcript.BlockAction) -> None:
-        self.do(self.acting.block(event.action, event.turn, event.block))
+        self.do(self._once(lambda: self.acting.block(event.action, event.turn, event.block)))
 
     @on(Transcript.TurnAction)
     def _turn(self, event: Transcript.TurnAction) -> None:
-        self.do(self.acting.turn(event.action, event.turn))
+        if all(turn.id != event.turn for turn in self.conversation.path):
+            return  # a key that was meant for what has gone
+        if event.action == "apply":
+            self.do(self._once(lambda: self.acting.turn(event.action, event.turn)))
+        else:
+            self.do(self.acting.turn(event.action, event.turn))
+
+    async def _once(self, act: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """A key that is pressed twice does it once."""
+        if self._busy:
+            return
+        self._busy = True
+        try:
+            await act()
+        finally:
+            self._busy = False
+
+    def action_show_now(self) -> None:
+        """Open what waits until nothing is written."""
+        self._shown_now.set()
 
     def action_stop(self) -> None:
         """Stop what runs; otherwise go back to the prompt, and from an edit of an earlier message to a new one."""
-        if self.acting.stop() or self.files.stop() or self.sending.stop():
+        if self.acting.stop() or self.files.stop():
             return
         if self.conversation.answering:
             self.conversation.stop()
+            return
+        if self.sending.stop():
             return
         if self.editing is not None:
             self.end_editing()
@@ -467,10 +522,10 @@ class ChatScreen(Screen[None]):
 
     def _previous(self, now: str) -> str | None:
         """A message that waits is taken back first."""
-        waiting = None if now else self.conversation.unqueue()
+        waiting = None if now or self.editing is not None else self.conversation.unqueue()
         if waiting is None:
             return self.services.history.previous(now)
-        self.attach(waiting.attached)
+        self.attach(tuple(dict.fromkeys((*self.attached, *waiting.attached))))
         return waiting.text
 
     def _following(self) -> str | None:

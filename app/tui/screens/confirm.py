@@ -10,7 +10,7 @@ from textual.containers import Horizontal, VerticalScroll
 from textual.widget import Widget
 from textual.widgets import Button
 
-from paceline.text import strip_controls
+from paceline.chat.hidden import hides, reveal
 from paceline.tui.screens.dialog import Dialog, Line, plain
 
 SHORT = 5  # lines that need no counting
@@ -30,8 +30,8 @@ class Question:
 def about_command(command: str, folder: str, seconds: float = 0.0) -> Question:
     """Whether to run a command. `command`: exactly what the shell gets; seconds: after which it is ended, 0: never."""
     limit = (f"it is ended after {seconds:.0f} s",) if seconds else ()
-    hidden = ("the command has control characters, which are not shown here",) if _hides(command) else ()
-    return Question("Run this command?", (command, "", f"in {folder}", *limit), hidden, "Run", "Don't run")
+    hidden = ("the command has characters that cannot be seen; signs stand for them",) if hides(command) else ()
+    return Question("Run this command?", (reveal(command), "", f"in {folder}", *limit), hidden, "Run", "Don't run")
 
 
 def about_files(title: str, names: Iterable[str], outside: Iterable[str] = (), yes: str = "Write") -> Question:
@@ -44,24 +44,23 @@ def about_files(title: str, names: Iterable[str], outside: Iterable[str] = (), y
         if len(listed) > 1
         else "this file lies OUTSIDE of the workspace"
     )
-    hidden = ("a name has control characters, which are not shown here",) if any(map(_hides, listed)) else ()
-    return Question(title, listed, ((warning,) if beyond else ()) + hidden, yes, "Don't write")
+    hidden = (
+        ("a name has characters that cannot be seen; signs stand for them here",) if any(map(hides, listed)) else ()
+    )
+    return Question(title, tuple(map(reveal, listed)), ((warning,) if beyond else ()) + hidden, yes, "Don't write")
 
 
-def _hides(text: str) -> bool:
-    return strip_controls(text) != text
-
-
-class ConfirmScreen(Dialog[bool]):
-    """Yes only for who says so: `y`, or Enter or a click on Yes. Everything else is no."""
+class ConfirmScreen(Dialog[bool | None]):
+    """Yes only for who says so: `y`, or Enter or a click on Yes. Everything else is no; None for Esc: no answer."""
 
     CSS_PATH: ClassVar = ["dialog.tcss", "confirm.tcss"]
     GUARDED: ClassVar = True
     AUTO_FOCUS = "#no"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "answer(True)", "Yes", id="confirm.yes"),
-        Binding("n,escape", "answer(False)", "No", id="confirm.no"),
-        Binding("left,right,h,l", "other", "Yes/No", show=False, id="confirm.other"),
+        Binding("n", "answer(False)", "No", id="confirm.no"),
+        Binding("escape", "leave", "Never mind", id="confirm.leave"),
+        Binding("left,right", "other", "Yes/No", show=False, id="confirm.other"),
         Binding("up,k", "scroll(-1)", "Up", show=False, id="confirm.up"),
         Binding("down,j", "scroll(1)", "Down", show=False, id="confirm.down"),
         Binding("pageup", "page(-1)", "Page up", show=False, id="confirm.page_up"),
@@ -101,6 +100,10 @@ class ConfirmScreen(Dialog[bool]):
     def action_answer(self, yes: bool) -> None:
         """Go back with an answer."""
         self.dismiss(yes)
+
+    def action_leave(self) -> None:
+        """Go back without one."""
+        self.dismiss(None)
 
     def action_other(self) -> None:
         """The other button, by keys."""

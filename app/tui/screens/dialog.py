@@ -5,6 +5,7 @@ from math import inf
 from typing import ClassVar, TypeVar
 
 from textual.app import App, ComposeResult, ReturnType
+from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.events import Event, Key, Mount, Paste
@@ -68,6 +69,12 @@ class Dialog(ModalScreen[Result]):
     HEADING = ""
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (80, "-usual"), (110, "-wide")]  # noqa: RUF012 - as Textual has it
     VERTICAL_BREAKPOINTS = [(0, "-short"), (18, "-high")]  # noqa: RUF012
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c", "interrupt", show=False, id="dialog.interrupt")]
+
+    def action_interrupt(self) -> None:
+        """As Esc."""
+        self.app.simulate_key("escape")
 
     def takes(self, event: Event) -> bool:
         """Whether an input was made for this dialog: not before a person can have seen what it asks."""

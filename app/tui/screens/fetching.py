@@ -13,6 +13,22 @@ class FetchingDialog(Dialog[str | None]):
         """Stop the download for now."""
         self.query_one(Fetching).stop()
 
+    def action_go_on(self) -> None:
+        """Go on with the download that was stopped."""
+        fetching = self.query_one(Fetching)
+        self.tell("")
+        fetching.start(fetching.halted)
+        self.refresh_bindings()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """What can be done while a download runs, when it has been stopped, and when there is none."""
+        fetching = self.query_one(Fetching) if self.is_mounted else None
+        can = {
+            "pause": bool(fetching and fetching.pair),
+            "go_on": bool(fetching and fetching.halted and not fetching.pair),
+        }
+        return can.get(action, True)
+
     def action_leave(self) -> None:
         """Back; a download is stopped first, and goes on another time."""
         self.query_one(Fetching).stop()
@@ -24,5 +40,5 @@ class FetchingDialog(Dialog[str | None]):
 
     @on(Fetching.Stopped)
     def _stopped(self, event: Fetching.Stopped) -> None:
-        self.tell(event.error or "Paused: what has arrived is kept, Enter goes on with it.")
+        self.tell(event.error or "Paused: what has arrived is kept.")
         self.refresh_bindings()

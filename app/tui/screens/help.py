@@ -23,6 +23,14 @@ GAP = 2  # columns between the two
 WIDEST = 24  # columns of the first
 
 
+# what Textual calls its own
+OURS = {
+    "palette": "Find a command",
+    "Focus Next": "Go to the next part of the screen",
+    "Focus Previous": "Go to the part before",
+}
+
+
 @dataclass(frozen=True)
 class Keys:
     """What some keys do, and where."""
@@ -38,7 +46,10 @@ def keys_of(screen: Screen[Any]) -> tuple[Keys, ...]:
 
     Those without a description, and how a text is edited in any program, are left out.
     """
-    order = {binding.action: at for at, binding in enumerate(type(screen).BINDINGS) if isinstance(binding, Binding)}
+    order: dict[str, int] = {}
+    for each in type(screen).BINDINGS:
+        if isinstance(each, Binding):
+            order.setdefault(each.action, len(order))
     found: list[tuple[int, Binding]] = []
     for active in screen.active_bindings.values():
         binding = active.binding
@@ -68,7 +79,7 @@ def _grouped(app: App[Any], bindings: Iterable[Binding]) -> tuple[Keys, ...]:
     found: dict[str, list[str]] = {}
     for binding in bindings:
         found.setdefault(binding.description, []).append(spelled(app, binding))
-    return tuple(Keys(tuple(dict.fromkeys(keys)), does) for does, keys in found.items())
+    return tuple(Keys(tuple(dict.fromkeys(keys)), OURS.get(does, does)) for does, keys in found.items())
 
 
 class HelpScreen(Dialog[None]):
@@ -109,7 +120,7 @@ class HelpScreen(Dialog[None]):
                 yield Line("In the prompt", classes="title")
                 yield Static(_table(PROMPT))
                 if self._turns:
-                    yield Line("In the conversation (Ctrl-Up)", classes="title")
+                    yield Line("In the conversation (Ctrl-↑)", classes="title")
                     yield Static(_table([(", ".join(each.keys), each.does) for each in self._turns]))
             yield Line("Commands", classes="title")
             yield Static(_table([(each.usage, _with_aliases(each)) for each in self._commands]))
@@ -120,6 +131,10 @@ class HelpScreen(Dialog[None]):
 
 
 PROMPT = (
+    ("Enter", "send the message"),
+    ("Shift-Enter, Ctrl-J", "begin a new line; so does Alt-Enter"),
+    ("↑, ↓", "earlier inputs, from the first line; a message that waits is taken back first"),
+    ("Shift-Tab, then x", "remove an attachment; the arrow keys choose which"),
     ("@name", "attach a file, a folder or a symbol; @name:10-40 only these lines, @file:name a symbol"),
     ("@diff", "attach what has changed since the last commit"),
     ("@output", "attach the output of the last command"),

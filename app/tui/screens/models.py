@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
+from rich.cells import cell_len, set_cell_size
 from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -19,8 +20,6 @@ from paceline.tui.screens.fetching import FetchingDialog
 from paceline.tui.widgets.choices import Choices
 from paceline.tui.widgets.fetching import Fetching
 
-MARK = 9  # columns of "35 % here"
-
 
 class ModelsScreen(FetchingDialog):
     """The result is the id of the pair that is written into the configuration now, or None: nothing was chosen."""
@@ -32,6 +31,7 @@ class ModelsScreen(FetchingDialog):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "choose", "Use", id="models.use", priority=True),
         Binding("p", "pause", "Pause", id="models.pause"),
+        Binding("p", "go_on", "Go on", id="models.pause"),
         Binding("escape,q", "leave", "Back", id="models.back"),
     ]
 
@@ -74,7 +74,9 @@ class ModelsScreen(FetchingDialog):
 
     def _show(self) -> None:
         listed = self.query_one("#pairs", OptionList)
-        listed.set_options(Option(_title(pair), id=pair.id) for pair in self._pairs)
+        marks, names = list(map(_mark, self._pairs)), [one_line(pair.id).plain for pair in self._pairs]
+        columns = max(map(cell_len, marks), default=0), max(map(cell_len, names), default=0)
+        listed.set_options(Option(_title(pair, columns), id=pair.id) for pair in self._pairs)
         wanted = [at for at, pair in enumerate(self._pairs) if pair.in_use] or [
             at for at, pair in enumerate(self._pairs) if pair.recommended
         ]
@@ -101,6 +103,9 @@ class ModelsScreen(FetchingDialog):
         if at is None or fetching.pair:
             return
         pair = self._pairs[at]
+        if pair.barred:
+            self.tell(f"{pair.id} is not here, and {pair.barred}")
+            return
         if pair.here == "ready" or pair.recommended or pair.id in self._agreed:
             self._fetch(pair.id)
             return
@@ -119,28 +124,25 @@ class ModelsScreen(FetchingDialog):
         fetching.start(pair)
         self.refresh_bindings()
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Only a download can be paused."""
-        return bool(self.query_one(Fetching).pair) if action == "pause" and self.is_mounted else True
+
+def _mark(pair: PairChoice) -> str:
+    """Whether it is here, or what is missing of it."""
+    if pair.here == "ready":
+        return "here"
+    return f"fetch {size(pair.missing)}" if pair.missing else "fetch"
 
 
-def _title(pair: PairChoice) -> Content:
-    """One line: is it here, how large, does it fit."""
-    part = f"{share(pair)} % here" if pair.bytes else "part here"
-    mark = {"ready": "here", "part": part, "missing": ""}[pair.here]
+def _title(pair: PairChoice, columns: tuple[int, int]) -> Content:
+    """One line: is it here, how large, does it fit. columns: how wide those before its size are."""
+    mark, name = map(set_cell_size, (_mark(pair), one_line(pair.id).plain), columns)
     words = [size(pair.bytes) if pair.bytes else "size unknown"]
     words += [one_line(pair.purpose).plain] if pair.purpose else []
     words += ["in use"] if pair.in_use else []
     words += ["recommended here"] if pair.recommended else []
     words += ["does not fit"] if pair.misfit else []
     words += [f"{pair.speed:.0f} tokens/s"] if pair.speed else []
-    title = Content.styled(f"{mark:<{MARK}} {one_line(pair.id).plain}", "bold")
+    title = Content.styled(f"{mark} {name}", "bold")
     return title + Content.styled(f"  {', '.join(words)}", "$text-muted")
-
-
-def share(pair: PairChoice) -> int:
-    """How much of a pair is here, in percent: 100 only when nothing is missing."""
-    return 100 * max(0, pair.bytes - pair.missing) // max(1, pair.bytes)
 
 
 def _about(pair: PairChoice) -> Question:

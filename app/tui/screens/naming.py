@@ -16,12 +16,14 @@ class NamingScreen(Dialog[str]):
     AUTO_FOCUS = "#name"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "save", "Save", id="naming.save", priority=True),
+        Binding("enter", "choose", "Choose", id="naming.choose", priority=True),
         Binding("escape", "leave", "Never mind", id="naming.leave"),
     ]
 
-    def __init__(self, question: str, value: str = "", more: str = "") -> None:
-        """more: what helps to answer."""
+    def __init__(self, question: str, value: str = "", more: str = "", *, saves: bool = True) -> None:
+        """more: what helps to answer. saves: something is saved under the name; False: it only says which is meant."""
         super().__init__()
+        self._saves = saves
         self._question = question
         self._value = value
         self._more = more
@@ -37,9 +39,17 @@ class NamingScreen(Dialog[str]):
         self.head(self._question)
         self.query_one(Input).cursor_blink = False
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Enter is one of two."""
+        return self._saves == (action == "save") if action in ("save", "choose") else True
+
     def action_save(self) -> None:
         """What is written is the answer."""
         self.dismiss(self.query_one(Input).value.strip())
+
+    def action_choose(self) -> None:
+        """The same."""
+        self.action_save()
 
     def action_leave(self) -> None:
         """Nothing is entered."""

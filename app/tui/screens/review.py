@@ -14,10 +14,12 @@ from textual.widgets.option_list import Option
 
 from paceline.chat.edits.changes import Change
 from paceline.chat.edits.journal import Accepted
+from paceline.chat.hidden import reveal
 from paceline.chat.reviewing import Reviewing
-from paceline.tui.screens.dialog import Dialog, Line, one_line
+from paceline.tui.screens.dialog import Dialog, one_line
 from paceline.tui.widgets.choices import Choices
 from paceline.tui.widgets.diff import DiffView
+from paceline.tui.widgets.notes import Notes
 
 Diff = Literal["auto", "unified", "split"]
 WIDE = 110  # columns from which two sides stand beside each other
@@ -56,7 +58,7 @@ class ReviewScreen(Dialog[tuple[Accepted, ...] | None]):
         with Horizontal(id="columns"):
             yield Choices(*map(self._option, range(len(self._review.changes))), id="files", markup=False)
             with Vertical(id="change"):
-                yield Line(id="notes")
+                yield Notes(id="notes")
                 yield DiffView(id="diff")
 
     def on_mount(self) -> None:
@@ -130,8 +132,8 @@ class ReviewScreen(Dialog[tuple[Accepted, ...] | None]):
     def _show(self, at: int, *, last: bool = False) -> None:
         self._at = at
         change = self._review.changes[at]
-        self.query_one("#notes", Line).say(_notes(change))
-        self.query_one("#notes", Line).display = bool(change.notes) or not change.certain
+        self.query_one("#notes", Notes).say(_notes(change))
+        self.query_one("#notes", Notes).display = bool(change.notes) or not change.certain
         self.query_one(DiffView).show(change, self._review.chosen(at), last=last)
         self._refresh()
 
@@ -145,14 +147,17 @@ class ReviewScreen(Dialog[tuple[Accepted, ...] | None]):
         change = self._review.changes[at]
         what = "new file " if change.before is None else "DELETES " if change.after is None else ""
         total, whole = self._review.total, sum(self._review.counts)
-        self.head(f"{what}{change.path}  ({total} of {whole} hunk{'s' * (whole != 1)} accepted)")
+        self.head(f"{what}{self._path(change)}  ({total} of {whole} hunk{'s' * (whole != 1)} accepted)")
 
     def _option(self, at: int) -> Option:
         change, count = self._review.changes[at], self._review.counts[at]
         chosen = len(self._review.chosen(at))
         mark = "[x]" if count and chosen == count else "[~]" if chosen else "[ ]" if count else " ! "
         doubt = "" if change.certain else " ?"
-        return Option(Content(f"{mark}{doubt} ") + one_line(change.path))
+        return Option(Content(f"{mark}{doubt} ") + one_line(self._path(change)))
+
+    def _path(self, change: Change) -> str:
+        return reveal(change.path, ascii_only=self.app.console.options.ascii_only)
 
 
 def _notes(change: Change) -> str:

@@ -1,6 +1,7 @@
 """All conversations: found, opened, renamed, copied, written to files, deleted."""
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -22,6 +23,12 @@ from paceline.tui.screens.dialog import Dialog, Line, marked, one_line
 from paceline.tui.widgets.choices import Choices
 
 Naming = Literal["", "rename", "export"]
+_DONE_NOW: Mapping[Naming, tuple[str, ...]] = {
+    "": ("open", "rename", "fork", "export", "delete"),
+    "rename": ("retitle",),
+    "export": ("write",),
+}
+_DONE = {action for actions in _DONE_NOW.values() for action in actions}
 ENDINGS = {".md": "Markdown", ".json": "JSON", ".html": "HTML"}
 
 
@@ -33,6 +40,8 @@ class SessionsScreen(Dialog[str | None]):
     AUTO_FOCUS = "#query"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "Open", id="sessions.open", priority=True),
+        Binding("enter", "retitle", "Rename", id="sessions.open", priority=True),
+        Binding("enter", "write", "Write", id="sessions.open", priority=True),
         Binding("f2,ctrl+r", "rename", "Rename", id="sessions.rename", priority=True),
         Binding("f3,ctrl+f", "fork", "Fork", id="sessions.fork", priority=True),
         Binding("f4,ctrl+x", "export", "Export", id="sessions.export", priority=True),
@@ -107,12 +116,22 @@ class SessionsScreen(Dialog[str | None]):
         if not self._naming:
             getattr(self.query_one("#found", OptionList), f"action_{how}")()
 
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """While a name is asked for, only what is done with it."""
+        return action not in _DONE or action in _DONE_NOW[self._naming]
+
     def action_open(self) -> None:
-        """Open the chosen session, or take the name that is written."""
-        if self._naming:
-            self._named(self.query_one("#name", Input).value)
-        elif self._chosen:
+        """Open the chosen session."""
+        if self._chosen:
             self.dismiss(self._chosen.session.id)
+
+    def action_retitle(self) -> None:
+        """Take the title that is written."""
+        self._named(self.query_one("#name", Input).value)
+
+    def action_write(self) -> None:
+        """Write to the file that is named."""
+        self._named(self.query_one("#name", Input).value)
 
     @on(OptionList.OptionSelected, "#found")
     def _clicked(self, event: OptionList.OptionSelected) -> None:
@@ -130,12 +149,12 @@ class SessionsScreen(Dialog[str | None]):
 
     def action_rename(self) -> None:
         """Ask for another title."""
-        if self._chosen and not self._naming:
+        if self._chosen:
             self._ask("rename", "New title:", self._chosen.session.title)
 
     def action_export(self) -> None:
         """Ask for the name of a file."""
-        if self._chosen and not self._naming:
+        if self._chosen:
             kinds = ", ".join(f"{ending} {name}" for ending, name in ENDINGS.items())
             self._ask("export", f"Write to ({kinds}):", export.file_name(self._chosen.session, "md", self._taken))
 
@@ -150,6 +169,7 @@ class SessionsScreen(Dialog[str | None]):
         name.value = one_line(value).plain
         name.action_end()
         (name if naming else self.query_one("#query", Input)).focus()
+        self.refresh_bindings()
         self.tell("")
 
     def _named(self, text: str) -> None:
@@ -191,7 +211,7 @@ class SessionsScreen(Dialog[str | None]):
 
     def action_fork(self) -> None:
         """A copy of what is shown of it, to go on with in another way."""
-        if not self._chosen or self._naming:
+        if not self._chosen:
             return
         session = self._chosen.session
         try:
@@ -205,7 +225,7 @@ class SessionsScreen(Dialog[str | None]):
 
     def action_delete(self) -> None:
         """Delete it, after a question."""
-        if not self._chosen or self._naming:
+        if not self._chosen:
             return
         chosen = self._chosen
         if chosen.session.id == self._current:
@@ -241,7 +261,8 @@ def exported(store: Store, session: Session, path: Path) -> str:
 def _option(summary: Summary, current: bool, now: float) -> Option:
     """Two lines: the title; when and how long, then what was found in it, or how it ended."""
     session = summary.session
-    facts = f"  {'open now, ' if current else ''}{ago(session.updated, now)}, {many(summary.turns, 'turn')}: "
+    of = f"{summary.shown:,} of " if summary.shown != summary.turns else ""  # the rest is on other branches
+    facts = f"  {'open now, ' if current else ''}{ago(session.updated, now)}, {of}{many(summary.turns, 'turn')}: "
     below = marked(summary.snippet, summary.marks) if summary.snippet else one_line(summary.preview)
     title = marked(session.title or "(no title)", summary.title_marks)
     return Option(Content.assemble(title, "\n", (facts, "$text-muted"), below), id=session.id)

@@ -6,6 +6,7 @@ from typing import ClassVar
 from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
 
 from paceline.chat import labels
 from paceline.chat.models_port import Models, PairChoice
@@ -25,9 +26,15 @@ class SetupScreen(FetchingDialog):
     HEADING = "Nothing is set up yet"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "fetch", "Fetch", id="setup.fetch"),
+        Binding("enter", "use", "Use", id="setup.fetch"),
+        Binding("enter", "look", "Look again", id="setup.fetch"),
+        Binding("enter", "go_on", "Go on", id="setup.fetch"),
         Binding("p", "pause", "Pause", id="setup.pause"),
+        Binding("p", "go_on", "Go on", show=False, id="setup.pause"),
         Binding("o", "others", "Other models", id="setup.others"),
         Binding("escape,q", "leave", "Later", id="setup.later"),
+        Binding("up,k", "scroll_text(-1)", "Up", show=False, id="setup.up"),
+        Binding("down,j", "scroll_text(1)", "Down", show=False, id="setup.down"),
     ]
 
     def __init__(self, models: Models) -> None:
@@ -37,12 +44,22 @@ class SetupScreen(FetchingDialog):
         self._pair: PairChoice | None = None
 
     def body(self) -> ComposeResult:
-        """What is offered."""
-        yield Line("looking at this machine …", id="offer")
+        """What is offered, below what went wrong."""
+        with VerticalScroll(id="text", can_focus=False):
+            yield Line(id="wrong")
+            yield Line("looking at this machine …", id="offer")
 
     def below(self) -> ComposeResult:
         """How far a download is."""
         yield Fetching(self._models)
+
+    def tell(self, trouble: PacelineError | str) -> None:
+        """Errors, which may be long, where the text scrolls; the rest above the keys."""
+        wrong, error = self.query_one("#wrong", Line), isinstance(trouble, PacelineError)
+        wrong.say(str(trouble) if error else "")
+        wrong.display = error
+        super().tell("" if error else trouble)
+        self.query_one("#text").scroll_home(animate=False)
 
     def on_mount(self) -> None:
         """Ask what suits this machine."""
@@ -59,19 +76,29 @@ class SetupScreen(FetchingDialog):
             return
         self._pair = next((pair for pair in self._pairs if pair.recommended), None) or next(iter(self._pairs), None)
         self.query_one("#offer", Line).say(offer(self._pair) if self._pair else "The catalogue has no models.")
+        self.refresh_bindings()
 
     def action_fetch(self) -> None:
-        """Fetch what is offered, or go on, or ask again what there is."""
-        fetching = self.query_one(Fetching)
-        if fetching.pair:
-            return
+        """Fetch what is offered."""
+        assert self._pair is not None, "otherwise there is nothing to fetch"
         self.tell("")
-        if self._pair is None:
-            self._ask()
-            return
+        fetching = self.query_one(Fetching)
         fetching.display = True
         fetching.start(self._pair.id)
         self.refresh_bindings()
+
+    def action_use(self) -> None:
+        """Take what is offered, and here."""
+        self.action_fetch()
+
+    def action_look(self) -> None:
+        """Ask again what there is, and whether it may be fetched."""
+        self.tell("")
+        self._ask()
+
+    def action_scroll_text(self, step: int) -> None:
+        """A line of what does not fit."""
+        self.query_one("#text").scroll_relative(y=step, animate=False)
 
     def action_others(self) -> None:
         """Choose from all pairs."""
@@ -80,35 +107,52 @@ class SetupScreen(FetchingDialog):
             if pair:
                 self.dismiss(pair)
 
-        if not self.query_one(Fetching).pair:
-            self.app.push_screen(ModelsScreen(self._models, self._pairs), chosen)
+        self.app.push_screen(ModelsScreen(self._models, self._pairs), chosen)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """What can be done while a download runs, and when none does."""
-        running = bool(self.is_mounted and self.query_one(Fetching).pair)
-        return {"pause": running, "fetch": not running, "others": not running}.get(action, True)
+        """One of four things can be done with Enter, and only one thing while a download runs."""
+        fetching = self.query_one(Fetching) if self.is_mounted else None
+        running, halted = bool(fetching and fetching.pair), bool(fetching and fetching.halted)
+        pair, free = self._pair, not running and not halted
+        can = {
+            "fetch": free and pair is not None and pair.here != "ready" and not pair.barred,
+            "use": free and pair is not None and pair.here == "ready",
+            "look": free and (pair is None or bool(pair.barred)),
+            "others": not running,
+        }
+        return can[action] if action in can else super().check_action(action, parameters)
 
 
 def offer(pair: PairChoice) -> str:
     """What would be fetched, in words."""
-    name, into = pair.called or labels.model(pair.target), f" into {pair.folder}" if pair.folder else ""
-    facts = ", ".join(filter(None, (size(pair.bytes) if pair.bytes else "", pair.licence)))
-    ask = {
-        "ready": f"Use {name}? It is here already.",
-        "part": f"Go on with {size(pair.bytes - pair.missing)} of {size(pair.bytes)} of {name} ({pair.licence}){into}?",
-        "missing": f"Fetch {name} ({facts}){into}?",
-    }[pair.here]
+    name = pair.called or labels.model(pair.target)
     lines = [
-        f"Paceline needs a language model, which then runs on this machine. {ask}{_with_draft(pair, name)}",
+        f"Paceline needs a language model, which then runs on this machine. {_asked(pair, name)}",
         f"! {pair.misfit}" if pair.misfit else "",
         pair.note,
     ]
     return "\n\n".join(filter(None, lines))
 
 
+def _asked(pair: PairChoice, name: str) -> str:
+    """What Enter would do; where nothing may be downloaded, what to do about that."""
+    into = f" into {pair.folder}" if pair.folder else ""
+    facts = ", ".join(filter(None, (size(pair.bytes) if pair.bytes else "", pair.licence)))
+    if pair.barred:
+        return f"{name} ({facts}) suits it, but {pair.barred}. Lift that, or put the files{into} by hand."
+    ask = {
+        "ready": f"Use {name}? It is here already.",
+        "part": f"Go on with {size(pair.bytes - pair.missing)} of {size(pair.bytes)} of {name} ({pair.licence}){into}?",
+        "missing": f"Fetch {name} ({facts}){into}?",
+    }[pair.here]
+    return ask + _with_draft(pair, name)
+
+
 def _with_draft(pair: PairChoice, name: str) -> str:
-    """The second model, by its size alone where it is of the same family."""
+    """The second model, by its size alone where it is of the same family, and what it is good for."""
     if not pair.draft:
         return ""
     family, _, small = labels.model(pair.draft).rpartition(" ")
-    return f" With it comes the small {small if name.startswith(family) else pair.draft}, which makes it faster."
+    called = small if name.startswith(family) else pair.draft
+    brings = "may make it faster, and completes in editors where the large one is too slow"
+    return f" With it comes the small {called}, which {brings}."

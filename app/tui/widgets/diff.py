@@ -20,7 +20,7 @@ from textual.strip import Strip
 from paceline.chat.edits.changes import Change
 from paceline.chat.edits.review import Pair, Row, side_by_side, unified
 from paceline.chat.edits.words import LONG_LINE, Marks, differing
-from paceline.text import strip_controls
+from paceline.chat.hidden import reveal, reveal_ending
 from paceline.tui.widgets import colouring
 from paceline.tui.widgets.palette import Palette
 from paceline.tui.widgets.rows import TAB, Names, Span, cut, untab
@@ -29,6 +29,7 @@ from paceline.tui.widgets.sides import Side, Sides
 STEP = 8  # columns that long lines are moved by at once
 CUT = "…"  # ends a line that goes on
 DENSE = 8  # characters for each column that are looked at, since some take none; lines may have millions
+LONG = 10_000  # characters of a line that are looked at in any case: it is in colours only as a whole
 SIGNS = {"same": " ", "out": "-", "in": "+", "gap": " "}
 _LINES = ("same", "out", "in", "out-mark", "in-mark", "out-sign", "in-sign", "gap", "gutter", "head", "cursor")
 
@@ -71,11 +72,11 @@ def pieces(spans: Iterable[Span], marks: Marks) -> Iterator[tuple[str, Names, bo
         at += len(text)
 
 
-def marks_of(row: Row) -> Marks:
-    """Which stretches of a row's text, without control characters, differ from the line in whose place it stands."""
-    if row.other is None or max(len(row.text), len(row.other)) > 2 * LONG_LINE:  # which controls may be half of
+def marks_of(row: Row, *, ascii_only: bool = False) -> Marks:
+    """Which stretches of a row's text, as it is shown, differ from the line in whose place it stands."""
+    if row.other is None or max(len(row.text), len(row.other)) > LONG_LINE:
         return ()
-    text, other = strip_controls(row.text), strip_controls(row.other)
+    text, other = reveal(row.text, ascii_only=ascii_only), reveal(row.other, ascii_only=ascii_only)
     return differing(text, other)[0] if row.kind == "out" else differing(other, text)[1]
 
 
@@ -111,6 +112,7 @@ class DiffView(ScrollView, can_focus=True):
         super().__init__(id=id)
         self._change: Change | None = None
         self._sides: Sides | None = None
+        self._ascii_only = False  # whether the terminal has no other characters
         self._colouring = False  # whether colours are being worked out
         self._looks: Palette | None = None
         self._entries: tuple[Entry, ...] = ()
@@ -120,7 +122,8 @@ class DiffView(ScrollView, can_focus=True):
 
     def show(self, change: Change, chosen: frozenset[int], *, last: bool = False) -> None:
         """Show another change, from its first hunk on, or from its last."""
-        self._change, self._sides = change, Sides(change)
+        self._ascii_only = self.app.console.options.ascii_only
+        self._change, self._sides = change, Sides(change, ascii_only=self._ascii_only)
         self.set_reactive(DiffView.chosen, chosen)
         self._lay_out()
         self.hunk = (len(self._extents) - 1 if last else 0) if self._extents else None
@@ -164,7 +167,7 @@ class DiffView(ScrollView, can_focus=True):
         self._extents = extents(self._entries)
         numbers = [number for row in self._rows() for number in (row.old, row.new) if number is not None]
         self._digits = len(str(max(numbers, default=1)))
-        longest = self._longest = max((_width(row) for row in self._rows()), default=0)
+        longest = self._longest = max((self._width(row) for row in self._rows()), default=0)
         gutter = self._gutter
         width = 2 * (gutter + longest) + 1 if self.split else gutter + longest
         self.virtual_size = Size(width, len(self._entries))
@@ -176,6 +179,14 @@ class DiffView(ScrollView, can_focus=True):
                 yield entry
             elif isinstance(entry, Pair):
                 yield from filter(None, (entry.left, entry.right))
+
+    def _width(self, row: Row) -> int:
+        """Columns of a row's text, without looking closely: wide characters count two, tabs a whole stop."""
+        code = reveal(row.text, ascii_only=self._ascii_only) + self._ending(row)
+        return (len(code) if code.isascii() else cell_len(code)) + code.count("\t") * (TAB - 1)
+
+    def _ending(self, row: Row) -> str:
+        return "" if row.ending is None else reveal_ending(row.ending, ascii_only=self._ascii_only)
 
     @property
     def _gutter(self) -> int:
@@ -297,7 +308,8 @@ class DiffView(ScrollView, can_focus=True):
         sign = self._style("gutter" if row.kind == "same" else f"{row.kind}-sign")
         gutter = Strip([cursor, Segment(self._numbers(row) + SIGNS[row.kind], sign)])
         room = max(0, width - gutter.cell_length - 1)
-        code, shown = strip_controls(row.text), DENSE * (left + room + 1)
+        shown = DENSE * (left + room + 1)
+        code = reveal(row.text[: max(shown, LONG) + 1], ascii_only=self._ascii_only)
         whole = Strip(self._segments(row, code, shown, new=new)).simplify()
         text = whole.crop(left, left + room).extend_cell_length(room, style)
         if (whole.cell_length > left + room or len(code) > shown) and room:
@@ -308,9 +320,11 @@ class DiffView(ScrollView, can_focus=True):
         """So many characters of a row's text in colours: those of the code, behind them those of the change."""
         found = self._sides.of(row, new=new) if self._sides is not None else None
         spans: Sequence[Span] = found[0].spans(found[1], text) if found is not None else [(text, ())]
-        for piece, names, marked in pieces(cut(spans, 0, shown), marks_of(row)):
+        for piece, names, marked in pieces(cut(spans, 0, shown), marks_of(row, ascii_only=self._ascii_only)):
             styles = (f"{row.kind}-mark" if marked else row.kind, *names)
             yield Segment(piece, self._palette[styles])
+        if row.ending is not None:
+            yield Segment(self._ending(row), self._palette[f"{row.kind}-mark",])
 
     def _numbers(self, row: Row) -> str:
         numbers: Sequence[int | None] = (row.old, row.new)
@@ -358,9 +372,3 @@ def _sides(entry: Entry) -> Iterator[tuple[Row, bool]]:
 def _meets(extent: tuple[int, int], top: int, height: int) -> bool:
     """Whether any of these lines is among the `height` ones from `top` on."""
     return extent[1] >= top and extent[0] < top + height
-
-
-def _width(row: Row) -> int:
-    """Columns of a row's text, without looking closely: wide characters count two, tabs a whole stop."""
-    text = row.text
-    return (len(text) if text.isascii() else cell_len(strip_controls(text))) + text.count("\t") * (TAB - 1)

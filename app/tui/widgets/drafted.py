@@ -5,17 +5,23 @@ draws.
 """
 
 import re
+import string
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from html import unescape
+from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
 
-from paceline.tui.widgets.rows import Names, Span, untab
+from markdown_it.helpers import parseLinkDestination, parseLinkTitle
 
-_ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|\w{1,32});")
-_TARGET = re.compile(r"\]\([^()\s]*")  # of a link, where it is not shown
-_TITLE = re.compile(r"""[ \t\n]*(?:"[^"]*"|'[^']*'|\([^()]*\))[ \t\n]*\)""")
+from paceline.tui.widgets.inline import inline
+from paceline.tui.widgets.rows import Names, Span, tabs, undivided, untab
+
+AHEAD = 1_000  # characters of marks and blanks that are looked through for the next one that is shown
+_ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
+_TICKS = re.compile("`+")
+_ESCAPED = frozenset(string.punctuation)
+_MARKS = _ESCAPED | frozenset(string.whitespace)
 
 
 class Drafted:
@@ -44,7 +50,7 @@ class Drafted:
             until = min(end, self._ends[run])
             spans.append((text[at - start : until - start], self._names[run]))
             at = until
-        return [*spans, (text[at - start :], ())] if at < end else spans
+        return undivided([*spans, (text[at - start :], ())] if at < end else spans)
 
     def follow(self, lines: Sequence[str], starts: Sequence[int]) -> "Shown":
         """What is shown of these lines, joined, with blanks for their tabs. starts: where each begins in the text."""
@@ -72,54 +78,108 @@ class Shown:
         """The same characters as in these spans, which are shown next, in their drafters' styles and no others."""
         found: list[tuple[str, Names]] = []
         for text, names in spans:
-            found += self._address(text) if "address" in names else self._text(text)
-        return [("".join(character for character, _ in run), names) for names, run in groupby(found, key=itemgetter(1))]
+            found += self._read(text, names)
+        runs = groupby(found, key=itemgetter(1))
+        return undivided([("".join(part for part, _ in run), names) for names, run in runs])
+
+    def _read(self, shown: str, names: Names) -> Iterable[tuple[str, Names]]:
+        if "address" in names:
+            return self._address(shown)
+        if "inserted" in names:
+            return [(shown, ())]
+        if "code" in names:
+            return self._code(shown)
+        return self._literal(shown) if "literal" in names else self._text(shown)
 
     def _address(self, shown: str) -> Iterator[tuple[str, Names]]:
-        """The address of a link, between brackets that are not its own."""
-        lead, address, end = shown[:2], shown[2:-1], shown[-1:]
-        at = self._source.find(address, self._at)
-        known = self._names[at : at + len(address)] if at >= 0 else ()
-        yield from ((each, ()) for each in lead)
-        yield from zip(address, known, strict=True) if known else ((each, ()) for each in address)
-        yield from ((each, ()) for each in end)
-        if at >= 0:
-            self._at = at + len(address)
-            title = _TITLE.match(self._source, self._at)
-            self._at = title.end() if title else self._at
+        """The address of a link, between brackets that are not its own; "" where it is not shown."""
+        yield shown[:2], ()
+        source, opening = self._source, self._source.find("](", self._at, self._at + AHEAD)
+        if opening < 0:
+            yield shown[2:], ()
+            return
+        at = self._at = self._blanks(opening + 2)
+        target = parseLinkDestination(source, at, len(source))
+        yield from self._text(shown[2:-1])
+        at = self._blanks(target.pos) if target.ok else at
+        title = parseLinkTitle(source, at, len(source))
+        self._at = (self._blanks(title.pos) if title.ok else at) + 1
+        yield shown[2:][-1:], ()
+
+    def _code(self, shown: str) -> Iterator[tuple[str, Names]]:
+        """Code within a line, where marks are text."""
+        opening = _TICKS.search(self._source, self._at, self._at + AHEAD)
+        if opening is None:
+            yield shown, ()
+            return
+        closing = re.compile(f"(?<!`){opening[0]}(?!`)").search(self._source, opening.end())
+        end = len(self._source) if closing is None else closing.start()
+        inner = self._source[opening.end() : end]
+        padded = inner[:1] in (" ", "\n") and inner[-1:] in (" ", "\n") and not inner.isspace()
+        self._at = opening.end() + padded
+        yield from self._literal(shown)
+        self._at = end + len(opening[0])
+
+    def _literal(self, shown: str) -> Iterator[tuple[str, Names]]:
+        """Text in which nothing stands for anything else."""
+        at = self._source.find(shown, self._at, self._at + AHEAD + len(shown))
+        if at < 0:  # a line's end for a blank, as in code, or a bar of a table's cell
+            yield from self._text(shown)
+            return
+        self._at = at + len(shown)
+        yield from zip(shown, self._names[at : self._at], strict=True)
 
     def _text(self, shown: str) -> Iterator[tuple[str, Names]]:
-        for character in shown:
-            before = self._at
-            at = self._find(character)
-            if at is None:  # it is not of this text
-                self._at = before
-            yield character, () if at is None else self._names[at]
+        at = 0
+        while at < len(shown):
+            place, size = self._find(shown, at)
+            yield shown[at : at + size], () if place is None else self._names[place]
+            at += size
 
-    def _find(self, character: str) -> int | None:
-        """Where the next character that is shown stands; goes on behind it."""
-        source = self._source
-        while self._at < len(source):
-            at = self._at
-            if source[at] == "\\" and source[at + 1 : at + 2] == character != "\n":
+    def _find(self, shown: str, place: int) -> tuple[int | None, int]:
+        """Where in the source the next characters that are shown stand, and how many they are; goes on behind them.
+
+        None: they are not of this text. Only marks and blanks are hidden, and what a control's number made a sequence.
+        """
+        source, character, any_hidden = self._source, shown[place], False
+        at = self._at
+        while at < min(len(source), self._at + AHEAD):
+            each = source[at]
+            if each == "\\" and source[at + 1 : at + 2] == character and character in _ESCAPED:
                 self._at = at + 2
-                return at + 1
-            entity = _ENTITY.match(source, at) if source[at] == "&" else None
-            if entity and unescape(entity[0]) == character:
-                self._at = entity.end()
-                return at
-            if source[at] == character or (source[at] == "\n" and character == " "):
+                return at + 1, 1
+            entity = _ENTITY.match(source, at) if each == "&" else None
+            stands_for = _meaning(entity[0]) if entity else ""
+            if entity and stands_for != entity[0]:
+                if stands_for and shown.startswith(stands_for, place):
+                    self._at = entity.end()
+                    return at, len(stands_for)
+                if not stands_for:
+                    at, any_hidden = entity.end(), True
+                    continue
+            if each == character or (each == "\n" and character == " "):
                 self._at = at + 1
-                return at
-            hidden = _TARGET.match(source, at) if source[at] == "]" else None
-            self._at = hidden.end() if hidden else at + 1
-        return None
+                return at, 1
+            if each not in _MARKS and not any_hidden:
+                break
+            at += 1
+        return None, 1
+
+    def _blanks(self, at: int) -> int:
+        """The first character from there on that is no blank."""
+        while self._source[at : at + 1] in (" ", "\n"):
+            at += 1
+        return at
+
+
+@lru_cache(maxsize=1000)
+def _meaning(entity: str) -> str:
+    """The characters that are shown for an entity; itself, where it is none."""
+    return "".join(text for text, _ in inline(entity))
 
 
 def _untabbed(line: str, names: Sequence[Names]) -> Iterator[Names]:
     """The styles of a line's characters, for the same line with blanks for its tabs."""
-    shown = 0
-    for at, (character, each) in enumerate(zip(line, names, strict=True)):
-        until = len(untab(line[: at + 1])) if character == "\t" else shown + 1
-        yield from [each] * (until - shown)
-        shown = until
+    blanks = iter(tabs(line))
+    for character, each in zip(line, names, strict=True):
+        yield from [each] * (next(blanks) if character == "\t" else 1)

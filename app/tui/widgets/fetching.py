@@ -45,7 +45,9 @@ class Fetching(Vertical):
         self._pace = Pace()
         self._notes: list[str] = []
         self._worker: Worker[None] | None = None
+        self._last: Transfer | None = None  # how far it was
         self.pair = ""  # that is being fetched now; "": none
+        self.halted = ""  # that was being fetched before, and ended early
 
     def compose(self) -> ComposeResult:
         """The bar, and what was told."""
@@ -55,7 +57,8 @@ class Fetching(Vertical):
     def start(self, pair: str) -> None:
         """Fetch it, or go on with it."""
         if not self.pair:
-            self.pair = pair
+            self.pair, self.halted, self._last = pair, "", None
+            self._pace = Pace()  # the pause does not count
             self._notes = []
             self._say(f"{pair}: asking …")
             self._worker = self._fetch(pair)
@@ -64,7 +67,7 @@ class Fetching(Vertical):
         """End the download; what has arrived is kept."""
         if self._worker is not None and self.pair:
             self._worker.cancel()
-            self._over(self.Stopped(self.pair, None))
+            self._halt("paused", None)
 
     @work
     async def _fetch(self, pair: str) -> None:
@@ -74,19 +77,22 @@ class Fetching(Vertical):
                     self._show(event)
             await self._models.choose(pair)
         except PacelineError as error:
-            self._over(self.Stopped(pair, error))
+            self._halt("stopped", error)
         else:
-            self._over(self.Done(pair))
+            self.pair, self._worker = "", None
+            self.post_message(self.Done(pair))
 
-    def _over(self, message: Message) -> None:
-        self.pair, self._worker = "", None
-        self.post_message(message)
+    def _halt(self, how: str, error: PacelineError | None) -> None:
+        self.halted, self.pair, self._worker = self.pair, "", None
+        self._say(standing(self._last, how) if self._last else how)
+        self.post_message(self.Stopped(self.halted, error))
 
     def _show(self, event: Transfer | Told) -> None:
         if isinstance(event, Told):
             self._notes = [*self._notes, event.text][-NOTES:]
             self.query_one("#notes", Static).update(strip_controls("\n".join(self._notes)))
         else:
+            self._last = event
             self._say(line(event, self._pace))
 
     def _say(self, text: str) -> None:
@@ -94,10 +100,16 @@ class Fetching(Vertical):
 
 
 def line(transfer: Transfer, pace: Pace) -> str:
-    """The bar and the figures. What matters most stands first: narrow screens cut the rest."""
+    """The bar and the figures of a download that runs."""
     done, total = transfer.done, max(transfer.total, 1)
     rate, left = pace.at(transfer.label, done, total)
+    return standing(transfer, f"{size(int(rate))}/s, {duration(left)} left" if rate > 0 and done < total else "")
+
+
+def standing(transfer: Transfer, how: str) -> str:
+    """The bar and the figures, with a word on how it goes. What matters most stands first: narrow screens cut."""
+    done, total = transfer.done, max(transfer.total, 1)
     full = CELLS * done // total
     bar = "█" * full + "░" * (CELLS - full)
-    speed = f"  {size(int(rate))}/s, {duration(left)} left" if rate > 0 and done < total else ""
-    return f"{bar} {100 * done // total:3d} %{speed}\n{transfer.label}: {size(done)} of {size(total)}"
+    goes = f"  {how}" if how else ""
+    return f"{bar} {100 * done // total:3d} %{goes}\n{transfer.label}: {size(done)} of {size(total)}"

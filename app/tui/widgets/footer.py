@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 from rich.cells import cell_len
@@ -13,6 +14,8 @@ from paceline.tui.widgets.rows import shorten
 
 BAR = 8  # cells of the context's bar
 GAP = " · "
+READING = "reading "  # in the state while a prompt is read
+PAST = 10  # more than any part's rank: what is of the answer before goes behind the others
 MODEL = 24  # cells of the model's name at most, where other parts would have no room
 
 
@@ -34,7 +37,7 @@ class Figures:
 
 def reading(done: int, total: int, seconds_left: float | None = None) -> str:
     """The state while the prompt is read: tokens, and how long it will take where that is known."""
-    told = f"reading {done:,} of {total:,} tokens"
+    told = f"{READING}{done:,} of {total:,} tokens"
     if seconds_left is None:
         return told
     if seconds_left < 90:
@@ -45,9 +48,10 @@ def reading(done: int, total: int, seconds_left: float | None = None) -> str:
 def line(figures: Figures, width: int, *, ascii_only: bool = False) -> str:
     """The footer as text of at most `width` cells: the least important parts go first where there is no room.
 
-    What stays longest: state, context, tokens per second, queue, model, acceptance, speed-up, hint.
+    What stays longest: state, context, tokens per second, queue, model, acceptance, speed-up, hint. While a prompt is
+    read, the figures of the answer before get what room the others leave.
     """
-    parts = list(_parts(figures, ascii_only))
+    parts = list(_parts(figures, width, ascii_only))
     gap = " | " if ascii_only else GAP
     chosen: dict[int, str] = {}
 
@@ -56,13 +60,15 @@ def line(figures: Figures, width: int, *, ascii_only: bool = False) -> str:
         return cell_len(gap.join(tried[each] for each in sorted(tried))) <= width
 
     ranked = sorted(range(len(parts)), key=lambda at: parts[at][0])
-    for at in ranked:  # as many as there is room for, in their shortest form
-        if not fits(at, parts[at][1][-1]):
-            break
-        chosen[at] = parts[at][1][-1]
-    for at in ranked:  # then as long as there is room for
-        if at in chosen:
-            chosen[at] = next(text for text in parts[at][1] if fits(at, text))
+    for _, group in groupby(ranked, key=lambda at: parts[at][0] >= PAST):
+        alike = list(group)
+        for at in alike:  # as many as there is room for, in their shortest form
+            if not fits(at, parts[at][1][-1]):
+                break
+            chosen[at] = parts[at][1][-1]
+        for at in alike:  # then as long as there is room for
+            if at in chosen:
+                chosen[at] = next(text for text in parts[at][1] if fits(at, text))
     if not chosen and parts:
         return shorten(parts[ranked[0]][1][-1], width, "~" if ascii_only else "…")
     return gap.join(chosen[at] for at in sorted(chosen))
@@ -88,27 +94,39 @@ class Footer(Widget):
         return Content(line(self._figures, self.size.width, ascii_only=self.app.console.options.ascii_only))
 
 
-def _parts(figures: Figures, ascii_only: bool) -> Iterator[tuple[int, list[str]]]:
+def _parts(figures: Figures, width: int, ascii_only: bool) -> Iterator[tuple[int, list[str]]]:
     """How important each part is (0: most), and its texts, the longest first; from left to right."""
+    state = _line(figures.state)
+    past = PAST if READING in state else 0
     if figures.model:
         name = _line(figures.model)
         mark = "~" if ascii_only else "…"
         yield 4, [name, shorten(name, MODEL, mark), shorten(name, MODEL // 2, mark)]
-    if figures.state:
-        state = _line(figures.state)
-        yield 0, [state, state.removeprefix("reading ").replace(" tokens", ""), state.partition(",")[0]]
+    if state:
+        yield 0, _state(state, width)
     if figures.rate is not None:
-        yield 2, [f"{figures.rate:.1f} tokens/s", f"{figures.rate:.0f} t/s"]
+        yield past + 2, [f"{figures.rate:.1f} tokens/s", f"{figures.rate:.0f} t/s"]
     if figures.acceptance is not None:
-        yield 5, [f"{figures.acceptance:.0%} accepted"]
+        yield past + 5, [f"{figures.acceptance:.0%} accepted"]
     if figures.speedup is not None:
-        yield 6, [f"{figures.speedup:.2f}x speed-up", f"{figures.speedup:.1f}x"]
+        yield past + 6, [f"{figures.speedup:.2f}x speed-up", f"{figures.speedup:.1f}x"]
     if figures.used is not None and figures.size:
         yield 1, _context(figures.used, figures.size, figures.about, ascii_only)
     if figures.queued:
         yield 3, [f"{figures.queued} waiting"]
     if figures.hint:
         yield 7, [_line(figures.hint)]
+
+
+def _state(state: str, width: int) -> list[str]:
+    """Whole, and shorter: a number is never cut."""
+    if READING not in state:
+        return [state, state.partition(", ")[0]]
+    terse = state.replace(" tokens", "")
+    short = terse.partition(", ")[0]
+    if cell_len(short) > width:
+        return [READING.strip()]
+    return [state, terse] if cell_len(terse) <= width * 2 // 3 else [state, terse, short]
 
 
 def _context(used: int, size: int, about: bool, ascii_only: bool) -> list[str]:

@@ -17,12 +17,15 @@ def inline(text: str, names: Names = ()) -> list[Span]:
 
     A link shows its address after its text, since nothing follows it. HTML is text. What characters stand for that
     are written by number (`&#27;`) is stripped of controls, too.
+
+    What is no style says how the text is written: "literal" without marks, "inserted" not at all, and an empty
+    "address" is one that is not shown after its link.
     """
     if not any(mark in text for mark in "*_`[<~&\\!"):
         return [(text, names)]
     spans: list[Span] = []
     open_: list[str] = []
-    address = ""
+    links: list[Token] = []  # an address that is written as text may stand within another link
     for token in _parser().parseInline(text)[0].children or ():
         style = (*names, *open_)
         if token.markup == "__":  # a name such as __init__ is likelier than somebody's strong text
@@ -31,14 +34,16 @@ def inline(text: str, names: Names = ()) -> list[Span]:
             open_.append(_OPENING[token.type])
         elif token.type == "link_open":
             open_.append("link")
-            address = str(token.attrGet("href") or "")
+            links.append(token)
         elif token.type in _CLOSING:
-            if token.type == "link_close" and address and address != _told(spans, address):
-                spans.append((f" ({strip_controls(address)})", (*names, "address")))
+            if token.type == "link_close" and (link := links.pop()).markup != "autolink":
+                address = str(link.attrGet("href") or "")
+                told = not address or address == _told(spans, address)
+                spans.append(("" if told else f" ({strip_controls(address)})", (*names, "address")))
             open_.pop()
         else:
-            spans += _leaf(token, style)
-    return [span for span in spans if span[0]]
+            spans += _leaf(token, (*style, "literal") if links and links[-1].markup == "autolink" else style)
+    return [span for span in spans if span[0] or "address" in span[1]]
 
 
 def _leaf(token: Token, style: Names) -> list[Span]:
@@ -47,9 +52,9 @@ def _leaf(token: Token, style: Names) -> list[Span]:
     if token.type == "code_inline":
         return [(strip_controls(token.content), (*style, "code"))]
     if token.type == "image":
-        shown = strip_controls(token.content or "image")
+        shown, how = (token.content, "literal") if token.content else ("image", "inserted")
         return [
-            (shown, (*style, "link")),
+            (strip_controls(shown), (*style, "link", how)),
             (f" ({strip_controls(str(token.attrGet('src') or ''))})", (*style, "address")),
         ]
     return [(strip_controls(token.content), style)]
@@ -57,7 +62,7 @@ def _leaf(token: Token, style: Names) -> list[Span]:
 
 def _told(spans: list[Span], address: str) -> str:
     """The address, where the text of the link is just that."""
-    shown = spans[-1][0] if spans else ""
+    shown = next((text for text, _ in reversed(spans) if text), "")
     return address if shown and address in (shown, f"mailto:{shown}", f"http://{shown}") else ""
 
 

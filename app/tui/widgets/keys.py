@@ -1,4 +1,4 @@
-"""The keys of a screen in one line: as the keymap has them now, the most important first."""
+"""The keys of a screen in a line, or two of them: as the keymap has them now, the most important first."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,13 +13,16 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 GAP = "  "
+ROWS = 2  # at most
+MORE = "…"  # there are others
 
 
 @dataclass(frozen=True)
 class Shown:
-    """One key in the line, from column `start` up to `end`."""
+    """One key, in a row (from 0), from column `start` up to `end`."""
 
     key: str
+    row: int
     start: int
     end: int
 
@@ -38,13 +41,13 @@ class KeyLine(Static):
         self.screen.bindings_updated_signal.subscribe(self, self._changed)
 
     def on_resize(self, event: Resize) -> None:
-        """What does not fit is left out."""
+        """What does not fit in a row goes into another one."""
         self._draw(event.size.width)
 
     def on_click(self, event: Click) -> None:
         """A click is the key."""
         for shown in self._shown:
-            if shown.start <= event.x < shown.end:
+            if shown.row == event.y and shown.start <= event.x < shown.end:
                 self.app.simulate_key(shown.key)
 
     def _changed(self, screen: Screen[Any]) -> None:
@@ -53,18 +56,22 @@ class KeyLine(Static):
 
     def _draw(self, width: int) -> None:
         found: list[Shown] = []
-        line, column = Content(""), 0
+        rows, column = [Content("")], 0
         for binding in own_bindings(self.screen):
             key, does = spelled(self.app, binding), binding.description
-            start = column + (len(GAP) if found else 0)
-            end = start + cell_len(key) + 1 + cell_len(does)
-            if end > width:
+            size = cell_len(key) + 1 + cell_len(does)
+            start = column + len(GAP) if column else 0
+            if column and start + size > width and len(rows) < ROWS:
+                rows, start, column = [*rows, Content("")], 0, 0
+            if start + size > width:
+                more = "~" if self.app.console.options.ascii_only else MORE
+                rows[-1] += f" {more}" if column + 2 <= width else ""
                 break
-            found.append(Shown(binding.key, start, end))
-            line += Content.assemble(GAP if column else "", (key, "bold $accent"), f" {does}")
-            column = end
+            found.append(Shown(binding.key, len(rows) - 1, start, start + size))
+            rows[-1] += Content.assemble(GAP if column else "", (key, "bold $accent"), f" {does}")
+            column = start + size
         self._shown = tuple(found)
-        self.update(line)
+        self.update(Content("\n").join(rows))
 
 
 _NAMES = {

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from paceline.tui.widgets.drafted import Drafted
 from paceline.tui.widgets.inline import inline
 from paceline.tui.widgets.markdown import Block
-from paceline.tui.widgets.rows import Names, Row, Span, chop, cut, measure, untab, wrap
+from paceline.tui.widgets.rows import Names, Row, Span, chop, cut, measure, untab, untabbed, wrap
 from paceline.tui.widgets.table import table
 
 BLANK = Row(())
@@ -230,19 +230,6 @@ class LaidFence:
 
     def _shifted(self, spans: tuple[Span, ...]) -> tuple[Span, ...]:
         return ((" " * self._indent, ()), *spans) if self._indent else spans
-
-
-def untabbed(spans: Sequence[Span]) -> list[Span]:
-    """The spans of one line with blanks for tabs."""
-    if not any("\t" in text for text, _ in spans):
-        return list(spans)
-    found: list[Span] = []
-    column = 0
-    for text, names in spans:
-        shown = untab(text, column)
-        found.append((shown, names))
-        column += measure([(shown, ())])
-    return found
 
 
 def _indented_rows(spans: Sequence[Span], mark: str, indent: int, width: int) -> list[Row]:

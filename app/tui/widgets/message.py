@@ -17,6 +17,7 @@ from paceline.tui.widgets.rows import Row, Span, breaks, measure, shorten, untab
 
 YOU = "You"
 SHOWN_LINES = 40  # of an attachment that is unfolded
+AS_WRITTEN = "shown as it was written: Paceline could not lay it out"
 
 _ENDS = {
     "stopped": "stopped",
@@ -49,6 +50,7 @@ class Entry:
         self._settled = 0  # sections that are right as they are
         self._starts: list[int] = []
         self.width = 0  # that it is laid out for; 0: it is not
+        self.faults: list[Exception] = []  # that came up while it was laid out or drawn
 
     @property
     def height(self) -> int:
@@ -103,8 +105,27 @@ class Entry:
         """Its rows have to be worked out again, for another width."""
         self._sections, self._starts, self._settled, self.width = [], [], 0, 0
 
+    def give_up(self, fault: Exception) -> None:
+        """Laying it out or drawing it has failed. From now on it is shown as it was written; if that fails as well, cut
+        into rows without any regard.
+        """
+        self.faults.append(fault)
+        self.drop()
+
     def lay(self, width: int) -> int:
-        """Works the rows out, for what has changed only. Returns the first row that may look different."""
+        """Works the rows out, for what has changed only. Returns the first row that may look different.
+
+        Raises nothing: an answer that cannot be laid out must not take the app down.
+        """
+        while len(self.faults) < 2:
+            try:
+                return self._lay(width)
+            except Exception as fault:
+                self.give_up(fault)
+        self._lay_bare(width)
+        return 0
+
+    def _lay(self, width: int) -> int:
         if width != self.width:
             self.unlay()
         self._catch_up()
@@ -115,11 +136,11 @@ class Entry:
         before = self._sections[same] if same and same < len(self._sections) else None
         fence = before if isinstance(before, LaidFence) else None
         head = self._head(width)
-        if self._sections and self._sections[0].height != head.height:
+        if self._sections and not _look_alike(self._sections[0], head):
             changed = 0
         sections: list[Laid | LaidFence] = [head, *self._sections[1:same]]
         more, start, extra = reader.hanging() if not self._finished else ("", 0, None)
-        drafted = self._drafted if self._drafts else None
+        drafted = self._drafted if self._drafts and not self.faults else None
         blocks = reader.blocks if extra is None else [*reader.blocks, extra]
         for at in range(self._settled, len(blocks)):
             block, first = blocks[at], at == 0
@@ -141,6 +162,15 @@ class Entry:
         self._sections, self.width = sections, width
         self._starts = list(accumulate(each.height for each in sections))
         return changed
+
+    def _lay_bare(self, width: int) -> None:
+        """The same without anything that may have failed."""
+        text = strip_controls("".join(text for text, _ in self._pieces)).replace("\t", " ")
+        parts = [line[at : at + width] for line in text.split("\n") for at in range(0, max(1, len(line)), width)]
+        rows = [Row(((part, ()),)) for part in [*parts, AS_WRITTEN[:width]]]
+        self._sections = [Laid([Row(((YOU if self.turn.role == "user" else "Paceline", ()),))]), Laid([*rows, BLANK])]
+        self._starts = [1, len(rows) + 2]
+        self.width = width
 
     def row(self, at: int) -> Row:
         """A row, of those there are."""
@@ -164,7 +194,11 @@ class Entry:
 
     def blocks(self) -> int:
         """How many code blocks there are."""
-        self._catch_up()
+        try:
+            self._catch_up()
+        except Exception as fault:
+            self.give_up(fault)
+            return 0
         assert self._reader is not None
         return sum(block.kind == "fence" for block in self._reader.blocks)
 
@@ -197,7 +231,7 @@ class Entry:
 
     def _catch_up(self) -> None:
         if self._reader is None:
-            self._reader = Plain() if self.turn.role == "user" else Reader()
+            self._reader = Plain() if self.turn.role == "user" or self.faults else Reader()
         for text, drafter in self._pieces[self._read :]:
             size = self._reader.size
             self._reader.feed(text)
@@ -242,10 +276,16 @@ class Entry:
             told = "failed" + (f": {strip_controls(turn.error)}" if turn.error else "")
         names = "failed" if turn.state == "failed" else "state"
         rows = [Row(spans) for spans in wrap([(untab(told), (names,))], width)] if told else []
+        if self.faults:
+            rows += [Row(spans) for spans in wrap([(AS_WRITTEN, ("state",))], width)]
         return Laid([*rows, BLANK])
 
     def _same_runs(self, turn: Turn) -> bool:
         return _merged(self._pieces) == _merged(_runs(turn.text, turn.runs))
+
+
+def _look_alike(one: Laid | LaidFence, other: Laid) -> bool:
+    return one.height == other.height and all(one.row(at) == other.row(at) for at in range(other.height))
 
 
 def branch_columns(entry: Entry) -> tuple[range, range]:

@@ -12,7 +12,7 @@ from textual.timer import Timer
 from textual.widgets import TextArea
 
 from paceline.chat.context.mentions import typing
-from paceline.chat.pastes import HOLD, LAG, Burst, cleaned, is_long
+from paceline.chat.pastes import HOLD, LAG, Burst, around, cleaned, is_long
 
 PopupKey = Literal["up", "down", "tab", "enter", "escape", "pageup", "pagedown"]
 POPUP_KEYS = ("up", "down", "tab", "enter", "escape", "pageup", "pagedown")
@@ -26,7 +26,7 @@ class Prompt(TextArea):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+z,super+z", "undo", "Undo", show=False),
         Binding("ctrl+y,super+y", "redo", "Redo", show=False),
-        Binding("ctrl+g", "editor", "Write in an editor", show=False, id="prompt.editor"),
+        Binding("ctrl+g", "editor", "Write in $EDITOR", show=False, id="prompt.editor"),
     ]
 
     @dataclass
@@ -65,6 +65,7 @@ class Prompt(TextArea):
 
         by: int
 
+    wholes: tuple[str, ...] = ()  # pieces of text that are deleted as one, such as what stands for a paste
     popup_open: bool = False  # up, down, tab, enter, escape then go to Popup messages instead
 
     def __init__(
@@ -88,6 +89,7 @@ class Prompt(TextArea):
         self._pasting: list[str] = []  # what has come of a paste without brackets
         self._settling: Timer | None = None
         self._word = ""
+        self._giving_way: tuple[str, str, int] | None = None  # before which key a blank goes, in which text, where
 
     @property
     def cursor(self) -> int:
@@ -127,6 +129,16 @@ class Prompt(TextArea):
         before = text if cursor is None else text[:cursor]
         self.move_cursor((before.count("\n"), len(before) - before.rfind("\n") - 1))
 
+    def blank_gives_way(self, to: str) -> None:
+        """The blank before the cursor goes if this character is typed next."""
+        self._giving_way = to, self.text, self.cursor
+
+    def _give_way(self, character: str | None) -> None:
+        if self._giving_way == (character, self.text, self.cursor):
+            row, column = self.cursor_location
+            self.delete((row, column - 1), (row, column), maintain_selection_offset=False)
+        self._giving_way = None
+
     async def _on_key(self, event: events.Key) -> None:
         if self.popup_open and event.key in POPUP_KEYS and not self._pasting:
             self.post_message(self.Popup(cast(PopupKey, event.key)))
@@ -135,6 +147,7 @@ class Prompt(TextArea):
             self.put("\n")
         elif (character := _character(event)) is None or not self._takes(character, event.time):
             self._end_paste()
+            self._give_way(character)
             return
         event.stop()
         event.prevent_default()
@@ -222,6 +235,43 @@ class Prompt(TextArea):
         if self.word != self._word:
             self._word = self.word
             self.post_message(self.Typing(self._word))
+
+    def _delete_whole(self, *, before: bool, blanks: bool = False) -> bool:
+        """Delete the piece that goes as one before or behind the cursor; whether there is one. blanks: also where
+        they are between them.
+        """
+        row, column = self.cursor_location
+        line, at = self.document.get_line(row), column
+        if blanks:
+            at = len(line[:column].rstrip()) if before else len(line) - len(line[column:].lstrip())
+        found = around(line, at, self.wholes, before=before)
+        if found is None or not self.selection.is_empty:
+            return False
+        first, last = min(found[0], column), max(found[1], column)
+        self.history.checkpoint()
+        self.delete((row, first), (row, last), maintain_selection_offset=False)
+        self.history.checkpoint()
+        return True
+
+    def action_delete_left(self) -> None:
+        """A character, or a piece that goes as one."""
+        if not self._delete_whole(before=True):
+            super().action_delete_left()
+
+    def action_delete_right(self) -> None:
+        """The same, behind the cursor."""
+        if not self._delete_whole(before=False):
+            super().action_delete_right()
+
+    def action_delete_word_left(self) -> None:
+        """A word, or a piece that goes as one."""
+        if not self._delete_whole(before=True, blanks=True):
+            super().action_delete_word_left()
+
+    def action_delete_word_right(self) -> None:
+        """The same, behind the cursor."""
+        if not self._delete_whole(before=False, blanks=True):
+            super().action_delete_word_right()
 
     def action_cursor_up(self, select: bool = False) -> None:
         """One line up; from the first one to the input before."""

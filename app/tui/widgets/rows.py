@@ -1,6 +1,7 @@
 """Rows of cells: styled text broken into lines that fit a width. Nothing here draws."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -11,6 +12,7 @@ Span = tuple[str, Names]
 TAB = 4  # cells from one tab stop to the next
 
 _WORDS = re.compile(r"\S+|\s+")
+_TABS = re.compile("\t")
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,8 @@ def chop(text: str, width: int) -> list[tuple[int, int]]:
         return [(at, min(at + width, len(text))) for at in range(0, len(text), width)] or [(0, 0)]
     parts: list[tuple[int, int]] = []
     start = used = 0
-    for first, _, cells in split_graphemes(text)[0]:
+    for first, last, cells in split_graphemes(text)[0]:
+        cells = cells or cell_len(text[first:last])  # what a joiner at the beginning joins is not counted
         if used + cells > width and first > start:
             parts.append((start, first))
             start, used = first, 0
@@ -91,15 +94,43 @@ def cut(spans: Iterable[Span], start: int, end: int) -> tuple[Span, ...]:
 
 def untab(text: str, column: int = 0) -> str:
     """The text of one line with blanks for its tabs; it begins at this column."""
-    if "\t" not in text:
-        return text
-    first, *others = text.split("\t")
-    shown, at = [first], column + cell_len(first)
-    for part in others:
-        blanks = TAB - at % TAB
-        shown.append(" " * blanks + part)
-        at += blanks + cell_len(part)
-    return "".join(shown)
+    return untabbed([(text, ())], column)[0][0] if "\t" in text else text
+
+
+def untabbed(spans: Sequence[Span], column: int = 0) -> list[Span]:
+    """The spans of one line with blanks for its tabs, as many as where nothing divides its text."""
+    if not any("\t" in text for text, _ in spans):
+        return list(spans)
+    blanks = iter(tabs("".join(text for text, _ in spans), column))
+    return [(_TABS.sub(lambda _: " " * next(blanks), text), names) for text, names in spans]
+
+
+def tabs(line: str, column: int = 0) -> list[int]:
+    """How many blanks stand for each tab of a line that begins at this column."""
+    found, at = [], column
+    for part in line.split("\t")[:-1]:
+        at += _cells(part)
+        found.append(TAB - at % TAB)
+        at += found[-1]
+    return found
+
+
+def undivided(spans: Sequence[Span]) -> list[Span]:
+    """The same text; a character that is seen as one, however many it is made of, is all in the span it begins in."""
+    text = "".join(part for part, _ in spans)
+    if len(spans) < 2 or text.isascii():
+        return list(spans)
+    firsts = [first for first, _, _ in split_graphemes(text)[0]]
+    found: list[Span] = []
+    at = end = 0
+    for part, names in spans:
+        end += len(part)
+        place = bisect_left(firsts, end)
+        until = firsts[place] if place < len(firsts) else len(text)
+        if until > at:
+            found.append((text[at:until], names))
+            at = until
+    return found
 
 
 def measure(spans: Iterable[Span]) -> int:

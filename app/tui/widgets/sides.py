@@ -3,24 +3,26 @@
 from collections.abc import Sequence
 
 from paceline.chat.edits.changes import Change
-from paceline.chat.edits.review import Row, lines
+from paceline.chat.edits.review import Row
+from paceline.chat.hidden import reveal
 from paceline.prompts import context
-from paceline.text import strip_controls
 from paceline.tui.widgets.colouring import LIMIT, Colouring
 from paceline.tui.widgets.rows import Span
+from paceline.workspace.differences import lines
 
 
 class Side:
     """One text: its lines by the numbers that people count them with, from 1."""
 
-    def __init__(self, text: str, language: str) -> None:
-        """language: as a fence names it; "": nobody knows, then there are no colours."""
+    def __init__(self, text: str, language: str, *, ascii_only: bool = False) -> None:
+        """language: as a fence names it; "": nobody knows, then there are no colours. ascii_only: see `reveal`."""
         self._text = text if language and len(text) <= LIMIT else ""
         self._language = language
+        self._ascii_only = ascii_only
         self._colouring: Colouring | None = None  # from the first work on: taking a text apart needs its time, too
 
     def spans(self, number: int, text: str) -> Sequence[Span]:
-        """A line, whose text without control characters is this, in colours; plain while they are not known."""
+        """A line, whose text with signs for what cannot be seen is this, in colours; plain while they are not known."""
         known = self._colouring.lines if self._colouring is not None else ()
         spans = known[number - 1] if number <= len(known) else None
         if spans is None or "".join(part for part, _ in spans) != text:  # what is reviewed is the text, never less
@@ -37,7 +39,8 @@ class Side:
         """Reads on for a moment."""
         if self._colouring is None:
             self._colouring = Colouring(self._language)
-            self._colouring.add([strip_controls(line.rstrip("\r\n")) for line in lines(self._text)])
+            bare = (line.rstrip("\r\n") for line in lines(self._text))
+            self._colouring.add([reveal(line, ascii_only=self._ascii_only) for line in bare])
             self._colouring.close()
         elif self._colouring.working:
             self._colouring.work()
@@ -46,9 +49,11 @@ class Side:
 class Sides:
     """The text as it is, and the text as it would be."""
 
-    def __init__(self, change: Change) -> None:
+    def __init__(self, change: Change, *, ascii_only: bool = False) -> None:
         language = context.language(change.path)
-        self._old, self._new = Side(change.before or "", language), Side(change.after or "", language)
+        self._old, self._new = (
+            Side(text or "", language, ascii_only=ascii_only) for text in (change.before, change.after)
+        )
 
     def of(self, row: Row, *, new: bool) -> tuple[Side, int] | None:
         """Which text has this row, and as which line; new: the one as it would be, where both do."""

@@ -24,7 +24,9 @@ def table(lines: Sequence[str], width: int, drafted: Sequence[Shown] = ()) -> li
     content = [[inline(cell) for cell in (*_cells(line), *[""] * count)[:count]] for line in (head, *others)]
     widths = fit([max(measure(row[at]) for row in content) for at in range(count)], width - GAP * (count - 1))
     if not widths:
-        whole = [shown.paint([(line, ())]) for line, shown in zip(lines, drafted, strict=True)] if drafted else []
+        whole = (
+            [shown.paint([(line, ("literal",))]) for line, shown in zip(lines, drafted, strict=True)] if drafted else []
+        )
         return [Row(part) for line in whole or [[(line, ())] for line in lines] for part in wrap(line, width)]
     bold = [[(text, (*names, "strong")) for text, names in cell] for cell in content[0]]
     if drafted:

@@ -15,11 +15,12 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from paceline.chat.turns import Turn
+from paceline.text import strip_controls
 from paceline.tui.widgets import colouring
 from paceline.tui.widgets.column import Column
 from paceline.tui.widgets.fence import OFFERS, Offer, offered
 from paceline.tui.widgets.layout import BLANK
-from paceline.tui.widgets.message import Entry, branch_columns
+from paceline.tui.widgets.message import AS_WRITTEN, Entry, branch_columns
 from paceline.tui.widgets.palette import GUTTER, Palette
 from paceline.tui.widgets.rows import Row, wrap
 from paceline.tui.widgets.rowview import RowView
@@ -101,6 +102,7 @@ class Transcript(RowView, can_focus=True):
         self._drawn = 0.0  # when the last frame was
         self._colouring = False
         self._settling = False
+        self._told = False  # that a turn could not be laid out
         self._strips: Strips | None = None
 
     # --- what is shown
@@ -278,7 +280,11 @@ class Transcript(RowView, can_focus=True):
         found = self._column.at(y + self.scroll_offset.y)
         if found is None or not found[0].width:
             return strips.plain(BLANK)
-        return strips.of(*found, marked=self._at.covers(self._column, *found))
+        try:
+            return strips.of(*found, marked=self._at.covers(self._column, *found))
+        except Exception as fault:
+            self._give_up(found[0], fault)
+            return strips.plain(BLANK)
 
     def _greeting_row(self, y: int) -> Row:
         lines = wrap([(self._greeting, ("greeting",))], self._width) if self._greeting else []
@@ -329,6 +335,22 @@ class Transcript(RowView, can_focus=True):
             if top < self.room.height:
                 self.refresh(Region(0, top, self.room.width, self.room.height - top))
 
+    def _give_up(self, entry: Entry, fault: Exception) -> None:
+        """A turn cannot be drawn: it is laid out as it was written, once what is being drawn now is done."""
+        if len(entry.faults) < 2:
+            entry.give_up(fault)
+            self.call_later(self._redraw, entry)
+
+    def _tell_faults(self) -> None:
+        """Says once that a turn is not shown as it should be, and why."""
+        faults = [
+            each.faults[0] for each, _ in self._column.seen(self.scroll_offset.y, self.room.height) if each.faults
+        ]
+        if faults and not self._told:
+            self._told = True
+            why = strip_controls(f"{type(faults[0]).__name__}: {faults[0]}")
+            self.app.notify(f"{AS_WRITTEN}. Please report this fault: {why}", severity="error", markup=False)
+
     def _resize(self) -> None:
         if self.room.width:
             top = self._column.resize(self._width, self.scroll_offset.y)
@@ -354,6 +376,7 @@ class Transcript(RowView, can_focus=True):
         finally:
             self._settling = False
         self._column.forget(top)
+        self._tell_faults()
         self._go_on_colouring()
 
     def _go_on_colouring(self) -> None:
@@ -368,7 +391,12 @@ class Transcript(RowView, can_focus=True):
         top = self.scroll_offset.y
         for entry, start in self._column.seen(top, self.room.height):
             if entry.uncoloured:
-                for rows in entry.colour():
+                try:
+                    coloured = entry.colour()
+                except Exception as fault:
+                    self._give_up(entry, fault)
+                    break
+                for rows in coloured:
                     self.refresh(Region(0, start - top + rows.start, self.room.width, len(rows)))
                 break
         self._go_on_colouring()

@@ -5,7 +5,7 @@ import pytest
 from paceline.chat.blocks import blocks
 from paceline.chat.context.finder import Finder
 from paceline.chat.edits.changes import Change
-from paceline.chat.edits.placing import guessed, place
+from paceline.chat.edits.placing import called, guessed, place
 from paceline.chat.edits.propose import propose
 
 FILES = {
@@ -101,3 +101,34 @@ def test_the_question_names_files_as_far_as_there_is_room(tmp_path):
     finder.refresh(60)
     (block,) = blocks("```python\ndef main():\n    return 3\n```\n")
     assert place(block, finder.defining).choices == ("m0.py, m1.py, m2.py and 6 more define main")
+
+
+def met(finder, answer, shown=()):
+    return [(each.path, bool(each.note)) for each in called(answer, blocks(answer), shown, finder.files).values()]
+
+
+BLOCK = "```python\ndef test():\n    ...\n```\n"
+
+
+def test_a_name_means_the_only_file_that_ends_with_it(finder):
+    assert met(finder, f"In shop.py:\n\n{BLOCK}") == [("app/shop.py", True)]
+    assert met(finder, f"In app/shop.py:\n\n{BLOCK}") == []  # that is its name
+    assert met(finder, f"In other.py:\n\n{BLOCK}") == []  # a new one
+
+
+def test_of_files_that_were_shown_the_reader_of_answers_knows_the_names(finder):
+    assert met(finder, f"In shop.py:\n\n{BLOCK}", ["app/shop.py"]) == []
+
+
+def test_a_sentence_that_does_not_say_where_may_still_name_a_single_file_that_is_there(finder):
+    assert met(finder, f"See app/shop.py, which needs requests.py:\n\n{BLOCK}") == [("app/shop.py", True)]
+    assert met(finder, f"See app/shop.py, which needs requests.py:\n\n{BLOCK}", ["app/shop.py"]) == [
+        ("app/shop.py", False)
+    ]
+    assert met(finder, f"See app/shop.py and app/area.py:\n\n{BLOCK}") == []
+    assert met(finder, f"See app/shop.py and x.py:\n\nA test.\n\n{BLOCK}") == []
+    assert met(finder, f"See app/shop.py and x.py:\n\n{BLOCK.replace('python', 'ruby')}") == []
+
+
+def test_the_sentence_is_one_after_the_block_before(finder):
+    assert met(finder, f"See app/shop.py and x.py:\n\n{BLOCK}\n{BLOCK}") == [("app/shop.py", True)]

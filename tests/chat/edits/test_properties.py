@@ -12,7 +12,7 @@ from paceline.chat.edits import shape
 from paceline.chat.edits.journal import Accepted, Journal
 from paceline.chat.edits.matching import occurrences
 from paceline.chat.edits.propose import propose
-from paceline.chat.edits.review import accepted, hunks
+from paceline.chat.edits.review import accepted
 
 NAMES = ["a.py", "src/b.js", "c.toml", "d.md", "notes.txt"]
 LINES = st.sampled_from(
@@ -120,7 +120,7 @@ def test_changes_are_whole_and_say_what_is_in_doubt(case):
         assert each.before == files.get(each.path)
         assert each.certain or each.notes
         assert all(note and "\n" not in note for note in each.notes)
-        chosen = {hunk.index for hunk in hunks(each)}
+        chosen = {hunk.index for hunk in each.hunks}
         assert accepted(each, chosen) == each.after
 
 

@@ -2,11 +2,14 @@
 
 import itertools
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from paceline.chat.edits import changes
 from paceline.chat.edits.changes import Change
-from paceline.chat.edits.review import accepted, hunks, lines, side_by_side, unified
+from paceline.chat.edits.review import accepted, side_by_side, unified
+from paceline.workspace.differences import lines
 
 TEXT = st.lists(
     st.sampled_from(["a\n", "b\n", "c\r\n", "\n", "long line of words\n", "d\x0ce\n", "f\r"]), max_size=14
@@ -22,7 +25,7 @@ def change(before, after):
 @given(MAYBE, MAYBE)
 def test_all_hunks_are_the_new_text_and_none_are_the_old_one(before, after):
     both = change(before, after)
-    everything = {hunk.index for hunk in hunks(both)}
+    everything = {hunk.index for hunk in both.hunks}
     assert accepted(both, everything) == after
     assert accepted(both, set()) == before
 
@@ -31,13 +34,62 @@ def test_all_hunks_are_the_new_text_and_none_are_the_old_one(before, after):
 @given(TEXT, TEXT, st.data())
 def test_some_hunks_have_lines_of_both_texts_only(before, after, data):
     both = change(before, after)
-    chosen = {hunk.index for hunk in hunks(both) if data.draw(st.booleans())}
+    chosen = {hunk.index for hunk in both.hunks if data.draw(st.booleans())}
     known = {line.rstrip("\r\n") for line in (*lines(before), *lines(after))}
     result = accepted(both, chosen)
     assert {line.rstrip("\r\n") for line in lines(result)} <= known
-    for hunk in hunks(both):
+    for hunk in both.hunks:
         if hunk.index in chosen and len(chosen) == 1 and hunk.new:
             assert "".join(hunk.new).rstrip("\r\n") in result
+
+
+ENDED = st.lists(st.tuples(st.sampled_from(["a", "b", "", "x\u2028y", "\x0c"]), st.sampled_from(["\n", "\r\n"])))
+
+
+@settings(deadline=None)
+@given(ENDED, ENDED, st.data())
+def test_any_hunks_that_are_accepted_give_their_new_lines_and_the_others_their_old_ones(before, after, data):
+    both = change("".join(map("".join, before)), "".join(map("".join, after)))
+    chosen = {hunk.index for hunk in both.hunks if data.draw(st.booleans())}
+    old, at, expected = lines(both.before), 0, ""
+    for hunk in both.hunks:
+        assert hunk.old == old[hunk.old_start : hunk.old_start + len(hunk.old)]
+        expected += "".join(old[at : hunk.old_start]) + "".join(hunk.new if hunk.index in chosen else hunk.old)
+        at = hunk.old_start + len(hunk.old)
+    assert accepted(both, chosen) == expected + "".join(old[at:])
+
+
+def endings(before, after):
+    return [(row.kind, row.text, row.ending) for row in unified(change(before, after)) if row.kind != "same"]
+
+
+def test_lines_that_differ_in_how_they_are_ended_say_so():
+    assert endings("a\n", "a\r\n") == [("out", "a", "\n"), ("in", "a", "\r\n")]
+    assert endings("a\n", "a") == [("out", "a", "\n"), ("in", "a", "")]
+    assert endings("a\nb\n", "a\nb\nc\r\n") == [("in", "c", "\r\n")]
+    assert endings(None, "a\nb") == [("in", "a", None), ("in", "b", "")]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_lines_that_are_ended_as_the_others_need_not_say_it(end):
+    before, after = ("".join(line + end for line in text) for text in ("abc", "aBcd"))
+    assert [ending for _, _, ending in endings(before, after)] == [None] * 3
+
+
+def test_what_differs_is_found_once(monkeypatch):
+    both = change("a\nb\n", "a\nc\n")
+    found = both.hunks
+    monkeypatch.setattr(changes, "differences", None)
+    assert both.hunks is found
+    assert accepted(both, {0}) == "a\nc\n" and unified(both) and side_by_side(both)
+
+
+def test_of_two_edits_of_a_file_of_few_kinds_of_lines_one_can_be_accepted():
+    before = [f"    row {at * at % 20},\n" for at in range(1500)]
+    after = [*before[:5], "    NEW,\n", *before[6:1490], "    LAST,\n", *before[1491:]]
+    both = change("".join(before), "".join(after))
+    assert [(hunk.old_start, len(hunk.old), len(hunk.new)) for hunk in both.hunks] == [(5, 1, 1), (1490, 1, 1)]
+    assert accepted(both, {1}) == "".join([*before[:1490], *after[1490:]])
 
 
 def test_two_hunks_are_accepted_one_by_one():
@@ -55,9 +107,9 @@ def test_lines_put_after_the_last_one_do_not_run_into_it():
 
 
 def test_a_new_file_and_one_that_goes_are_one_hunk():
-    assert [hunk.new for hunk in hunks(change(None, "a\nb\n"))] == [("a\n", "b\n")]
+    assert [hunk.new for hunk in change(None, "a\nb\n").hunks] == [("a\n", "b\n")]
     assert accepted(change("a\n", None), {0}) is None
-    assert len(hunks(change(None, ""))) == 1
+    assert len(change(None, "").hunks) == 1
 
 
 @settings(deadline=None)
@@ -81,8 +133,8 @@ def test_both_views_show_every_line_that_goes_or_comes(before, after):
     pairs = side_by_side(both)
     assert goes == [pair.left.old for pair in pairs if pair.left and pair.left.kind == "out"]
     assert comes == [pair.right.new for pair in pairs if pair.right and pair.right.kind == "in"]
-    assert len(goes) == sum(len(hunk.old) for hunk in hunks(both))
-    assert len(comes) == sum(len(hunk.new) for hunk in hunks(both))
+    assert len(goes) == sum(len(hunk.old) for hunk in both.hunks)
+    assert len(comes) == sum(len(hunk.new) for hunk in both.hunks)
 
 
 def test_lines_know_which_ones_stand_in_their_place():
@@ -107,7 +159,7 @@ def test_hunks_of_long_texts_are_what_differs_between_them(chance, changed):
         at = chance.randrange(1200)
         new[at : at + chance.randrange(3)] = ["new\n"] * chance.randrange(3) + new[1300 : 1300 + chance.randrange(3)]
     both = change("".join(old), "".join(new))
-    found = hunks(both)
+    found = both.hunks
     assert accepted(both, {hunk.index for hunk in found}) == both.after
     assert sum(len(hunk.old) + len(hunk.new) for hunk in found) <= 8 * changed + 8
     assert all(one.old_start + len(one.old) < other.old_start for one, other in itertools.pairwise(found))
@@ -115,12 +167,12 @@ def test_hunks_of_long_texts_are_what_differs_between_them(chance, changed):
 
 def test_a_long_file_that_changes_everywhere_is_compared_at_once():
     before = "".join(f"def f{at}():\n    return {at}\n\n" for at in range(6000))
-    found = hunks(change(before, before.replace("return ", "yield ")))
+    found = change(before, before.replace("return ", "yield ")).hunks
     assert len(found) == 6000
     assert all((len(hunk.old), len(hunk.new)) == (1, 1) for hunk in found)
 
 
 def test_a_long_file_with_a_small_change_is_compared_at_once():
     text = "".join(f"value {number % 7}\n" for number in range(50_000))
-    (hunk,) = hunks(change(text, text + "more\n"))
+    (hunk,) = change(text, text + "more\n").hunks
     assert hunk.new == ("more\n",)
