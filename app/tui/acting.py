@@ -20,6 +20,7 @@ from paceline.text import strip_controls
 from paceline.tui.screens.confirm import about_command
 from paceline.tui.screens.naming import NamingScreen
 from paceline.tui.widgets.prompt import Prompt
+from paceline.tui.widgets.transcript import Transcript
 
 if TYPE_CHECKING:
     from paceline.tui.screens.chat import ChatScreen
@@ -80,6 +81,16 @@ class Acting:
             prompt.replace_all(found.text)
             prompt.focus()
             screen.tell("Enter goes on from this message; the old branch is kept. Esc: never mind")
+
+    def branch(self, by: int) -> None:
+        """Another branch at the selected turn, or at the last that has any. Raises InputError where there is none."""
+        conversation = self._screen.conversation
+        turn, _ = self._screen.query_one(Transcript).selected
+        path, branches = conversation.path, conversation.branches()
+        found = turn or next((each.id for each in reversed(path) if branches[each.id][1] > 1), None)
+        if found is None:
+            raise InputError("there are no other branches", "edit a message, or ask for another answer")
+        conversation.switch(found, by)
 
     async def block(self, action: str, turn: int, number: int) -> None:
         """Do something with a code block. Raises PacelineError."""

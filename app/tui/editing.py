@@ -202,7 +202,7 @@ class Editing:
         change = change_of(asked, computed.text, cut=computed.end.reason == "length")
         if change is None or (not change.changes and not change.notes):
             raise InputError("the answer changes nothing", "say more exactly what is to be changed")
-        await screen.until_free(f"the change of {name}")
+        await screen.ready.wait(f"the change of {name}")
         written = await self.review((change,))
         done = f"Changed {name}." if written else f"The change of {name} was not accepted: the file is as it was."
         screen.conversation.note(f"/edit {name} {wish}", done, computed.end)

@@ -193,7 +193,7 @@ class Sending:
     async def _overrides(self, error: KeptBackError) -> bool:
         screen = self._screen
         if screen.query_one(Prompt).text.strip():
-            await screen.until_free("a question")
+            await screen.ready.wait("a question")
         asked = Question("Show it to the model all the same?", (error.message,), yes="Show", no="Leave it out")
         answer = await screen.app.push_screen_wait(ConfirmScreen(asked))
         if answer is None:

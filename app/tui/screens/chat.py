@@ -1,16 +1,13 @@
 """The conversation: transcript, what goes with the next message, prompt, footer."""
 
-import asyncio
 import time
-from collections.abc import Callable, Coroutine
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from textual import on, work
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.events import DescendantFocus
-from textual.screen import Screen
 from textual.timer import Timer
 from textual.widget import Widget
 
@@ -19,13 +16,12 @@ from paceline.chat.happenings import Happening
 from paceline.chat.services import Services
 from paceline.chat.turns import Attached, Session, Turn, Unsent
 from paceline.config import Config
-from paceline.errors import PacelineError
-from paceline.text import strip_controls
 from paceline.tui.keeping import Keeping, joined
 from paceline.tui.palette import CommandChosen, SlashProvider
 from paceline.tui.placeholders import Placeholders
-from paceline.tui.screens.confirm import ConfirmScreen, Question
+from paceline.tui.ready import Ready
 from paceline.tui.screens.finder import Finder
+from paceline.tui.screens.tasks import TaskScreen
 from paceline.tui.showing import Showing
 from paceline.tui.suggesting import Suggesting
 from paceline.tui.widgets.attachments import AttachmentBar
@@ -49,12 +45,11 @@ GREETING = """Ask something. Enter sends, Shift-Enter or Ctrl-J begins a new lin
 @ attaches files, symbols, the git diff · ! runs a command · / lists what else there is · ? shows all keys"""
 TURN_KEYS = "j/k move · e edit · t again · g go on · h/l branch · C copy · Esc back"
 QUIET = 0.4  # seconds without a key, after which what is written is measured
-PAUSE = 1.0  # seconds without a key, after which somebody looks up
 WIDE = 110  # cells, in which all keys of a turn have room
 AGAIN = 2.0  # seconds in which a second Ctrl-C leaves
 
 
-class ChatScreen(Screen[None]):
+class ChatScreen(TaskScreen):
     """One conversation at a time. What takes several steps is done by sending, acting, commands and suggesting."""
 
     CSS_PATH = "chat.tcss"
@@ -89,8 +84,6 @@ class ChatScreen(Screen[None]):
         self._wanted = session
         self._client: AsyncClient | None = None
         self._interrupted = float("-inf")
-        self._shown_now = asyncio.Event()  # what is ready
-        self._busy = False  # with what was asked for a block or a turn
         self.typed_at = float("-inf")  # when something was typed last
         self._measuring: Timer | None = None
         self._open = False  # whether there is a conversation yet
@@ -102,6 +95,7 @@ class ChatScreen(Screen[None]):
         self.showing = Showing(self)
         self.keeping = Keeping(self)
         self.placeholders = Placeholders(self)
+        self.ready = Ready(self)
 
     # each is loaded when it is used first: the first picture comes before
 
@@ -132,21 +126,6 @@ class ChatScreen(Screen[None]):
         from paceline.tui.commands import Commands
 
         return Commands(self)
-
-    async def until_free(self, what: str) -> None:
-        """Wait until a dialog that opens by itself takes no keys which are meant for the prompt.
-
-        That is while something is written there, unless the person wants to see it. what: is ready, in words.
-        """
-        prompt, told = self.query_one(Prompt), False
-        self._shown_now.clear()
-        while not self._shown_now.is_set() and (prompt.text.strip() or time.monotonic() - self.typed_at < PAUSE):
-            if prompt.text.strip() and not told:
-                self.tell(f"{what} is ready: F7 shows it")
-                told = True
-            self.show_figures(state=f"{what} is ready (F7)" if told else "")
-            await asyncio.sleep(PAUSE / 4)
-        self.show_figures(state="")
 
     def compose(self) -> ComposeResult:
         """From top to bottom."""
@@ -306,17 +285,6 @@ class ChatScreen(Screen[None]):
             self.attach(())
             self.show_figures(state="")
 
-    def tell(self, text: str, *, error: bool = False) -> None:
-        """A line for the person, which goes away by itself."""
-        self.notify(
-            strip_controls(text), severity="error" if error else "information", timeout=8 if error else 4, markup=False
-        )
-
-    async def ask(self, question: Question) -> bool:
-        """A yes from the person. In a worker only."""
-        answer: bool | None = await self.app.push_screen_wait(ConfirmScreen(question))
-        return bool(answer)
-
     # --- what a person does -------------------------------------------------------------------------------------------
 
     def attach(self, attached: tuple[Attached, ...]) -> None:
@@ -324,25 +292,6 @@ class ChatScreen(Screen[None]):
         self.attached = attached
         self.query_one(AttachmentBar).show(attached)
         self.measure_soon()
-
-    @work(group="task")
-    async def do(self, task: Coroutine[Any, Any, None]) -> None:
-        """Something that takes several steps; what fails is said."""
-        try:
-            await task
-        except PacelineError as error:
-            self.tell(str(error), error=True)
-        except Exception as error:  # a fault of ours must not take the conversation with it
-            self.tell(
-                f"{type(error).__name__}: {error}\nhint: this is a fault of Paceline's: please report it", error=True
-            )
-
-    def act(self, what: Any) -> None:  # noqa: ANN401 - a callable without arguments
-        """Something that takes one step; what fails is said."""
-        try:
-            what()
-        except PacelineError as error:
-            self.tell(str(error), error=True)
 
     @on(Prompt.Submitted)
     def _submitted(self, event: Prompt.Submitted) -> None:
@@ -412,30 +361,20 @@ class ChatScreen(Screen[None]):
 
     @on(Transcript.BlockAction)
     def _block(self, event: Transcript.BlockAction) -> None:
-        self.do(self._once(lambda: self.acting.block(event.action, event.turn, event.block)))
+        self.do(self.once(lambda: self.acting.block(event.action, event.turn, event.block)))
 
     @on(Transcript.TurnAction)
     def _turn(self, event: Transcript.TurnAction) -> None:
         if all(turn.id != event.turn for turn in self.conversation.path):
             return  # a key that was meant for what has gone
         if event.action == "apply":
-            self.do(self._once(lambda: self.acting.turn(event.action, event.turn)))
+            self.do(self.once(lambda: self.acting.turn(event.action, event.turn)))
         else:
             self.do(self.acting.turn(event.action, event.turn))
 
-    async def _once(self, act: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """A key that is pressed twice does it once."""
-        if self._busy:
-            return
-        self._busy = True
-        try:
-            await act()
-        finally:
-            self._busy = False
-
     def action_show_now(self) -> None:
         """Open what waits until nothing is written."""
-        self._shown_now.set()
+        self.ready.show()
 
     def action_stop(self) -> None:
         """Stop what runs; otherwise go back to the prompt, and from an edit of an earlier message to a new one."""
@@ -512,13 +451,7 @@ class ChatScreen(Screen[None]):
 
     def action_branch(self, by: int) -> None:
         """Another branch at the selected turn, or at the last that has any."""
-        turn, _ = self.query_one(Transcript).selected
-        path, branches = self.conversation.path, self.conversation.branches()
-        found = turn or next((each.id for each in reversed(path) if branches[each.id][1] > 1), None)
-        if found is None:
-            self.tell("there are no other branches")
-        else:
-            self.act(lambda: self.conversation.switch(found, by))
+        self.act(lambda: self.acting.branch(by))
 
     def _previous(self, now: str) -> str | None:
         """A message that waits is taken back first."""
