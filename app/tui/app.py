@@ -1,7 +1,9 @@
 """The terminal app."""
 
 import asyncio
+import os
 import signal
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from typing import ClassVar
@@ -15,6 +17,8 @@ from paceline.tui.keymap import keymap
 from paceline.tui.screens.chat import ChatScreen
 from paceline.tui.screens.dialog import GuardingApp
 from paceline.tui.themes import THEMES, choose, defaults
+
+LEAVING = 8.0  # seconds in which everything has been kept, an answer that has to end included
 
 
 class PacelineApp(GuardingApp[None]):
@@ -52,9 +56,11 @@ class PacelineApp(GuardingApp[None]):
 
     def on_mount(self) -> None:
         """Colours, keys, and the conversation."""
-        for each in (signal.SIGTERM, signal.SIGHUP):  # the terminal is given back, and what was written is kept
-            with suppress(NotImplementedError, RuntimeError):  # Windows; another thread than the first
-                asyncio.get_running_loop().add_signal_handler(each, self._leave)
+        loop = asyncio.get_running_loop()
+        with suppress(NotImplementedError, RuntimeError):  # Windows; another thread than the first
+            loop.add_signal_handler(signal.SIGTERM, self._leave)
+            if hasattr(signal, "SIGHUP"):
+                loop.add_signal_handler(signal.SIGHUP, self._hung_up)
         for theme in THEMES:
             self.register_theme(theme)
         self.theme = choose(self.services.config.chat.theme, self.services.environ)
@@ -63,6 +69,13 @@ class PacelineApp(GuardingApp[None]):
 
     async def action_quit(self) -> None:
         """What was written is kept first."""
+        self._leave()
+
+    def _hung_up(self) -> None:
+        """The terminal may be gone: threads that read and write it wait for ever then, and the process with them."""
+        end = threading.Timer(LEAVING, os._exit, (128 + signal.SIGHUP,))
+        end.daemon = True
+        end.start()
         self._leave()
 
     def _leave(self) -> None:

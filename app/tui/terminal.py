@@ -2,6 +2,7 @@
 
 import os
 import selectors
+import signal
 from codecs import getincrementaldecoder
 from collections.abc import Iterator, Sequence
 
@@ -38,9 +39,11 @@ class Terminal(LinuxDriver):
             while not self.exit_event.is_set():
                 step = min(left, IDLE)
                 if selector.select(step):
-                    data = os.read(self.fileno, READ)
-                    if not data:  # nobody is there any more; the signal that says so is on its way
-                        self.exit_event.wait(IDLE)
+                    data = self._read()
+                    if not data:  # nobody is there any more
+                        os.kill(os.getpid(), signal.SIGHUP)
+                        self.exit_event.wait()
+                        return
                     found = incoming.of(decode(data))
                 elif step < left:
                     left -= step
@@ -52,6 +55,12 @@ class Terminal(LinuxDriver):
                 left = incoming.patience
         for event in incoming.rest():
             self.process_message(event)
+
+    def _read(self) -> bytes:
+        try:
+            return os.read(self.fileno, READ)
+        except OSError:  # as Linux says it of a terminal that has gone
+            return b""
 
 
 class Events:

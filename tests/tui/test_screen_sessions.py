@@ -165,6 +165,18 @@ async def test_a_file_that_is_there_is_replaced_only_after_a_yes(store, tmp_path
         assert (tmp_path / "a.md").read_text("utf-8") != "mine"
 
 
+async def test_a_file_outside_of_the_workspace_is_pointed_out_and_written_only_after_a_yes(store, tmp_path):
+    root = tmp_path / "work"
+    root.mkdir()
+    async with showing(SessionsScreen(store, folder=root)) as seen:
+        await seen.press("f4", "ctrl+u", *"../a.md", "enter")
+        assert "OUTSIDE of the workspace" in seen.text
+        await seen.press("n")
+        assert not (tmp_path / "a.md").exists()
+        await seen.press("enter", "y")
+        assert (tmp_path / "a.md").exists()
+
+
 @pytest.mark.parametrize(("name", "said"), [("a.txt", "ends in none of"), ("mine.md/it.md", "cannot write")])
 async def test_what_cannot_be_written_is_said_and_may_be_tried_again(store, tmp_path, name, said):
     (tmp_path / "mine.md").write_text("mine")

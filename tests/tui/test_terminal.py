@@ -4,10 +4,11 @@ import os
 import signal
 import time
 
+import psutil
 import pytest
 
 from support.cli import PACELINE
-from support.terminal import TMUX, SlowAnswers, Terminal
+from support.terminal import PATIENCE, TMUX, SlowAnswers, Terminal
 
 pytestmark = pytest.mark.skipif(TMUX is None, reason="tmux is not installed")
 
@@ -173,6 +174,22 @@ def test_leaving_gives_the_terminal_back(app, answers):
     screen.shows("again")
     screen.press("C-c")
     screen.shows("ENDED 0", without="Ask something")
+
+
+@pytest.mark.parametrize("writing", [False, True])
+def test_a_terminal_that_closes_ends_the_app(app, answers, writing):
+    screen = app(answers(lines=5000, pause=0.001))
+    screen.shows("Ask something")
+    if writing:
+        screen.write("Hi there")
+        screen.press("Enter")
+        screen.shows("line 40")
+    pid = screen.pid
+    screen.close()
+    until = time.monotonic() + PATIENCE
+    while psutil.pid_exists(pid) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert not psutil.pid_exists(pid)
 
 
 def test_a_paste_that_holds_the_end_of_one_and_an_enter_sends_nothing(app, answers):

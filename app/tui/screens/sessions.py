@@ -13,6 +13,7 @@ from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
 from paceline.chat import export, exporting, tree
+from paceline.chat.edits.store import outside
 from paceline.chat.store import Store, Summary
 from paceline.chat.turns import Session
 from paceline.chat.words import ago, many
@@ -187,18 +188,21 @@ class SessionsScreen(Dialog[str | None]):
             self.tell(error)
 
     def _export(self, session: Session, name: str) -> None:
-        """Write it, after a question where the file is there already."""
+        """Write it, after a question where the file is there already, or outside of the workspace."""
         path = self._folder / expanded(name)
         content = exported(self._store, session, path)
-        if not path.exists():
+        there, beyond = path.exists(), [str(path)] if outside(self._folder, str(path)) else []
+        if not there and not beyond:
             self._write(path, content)
             return
+        does = "Replace" if there else "Write"
 
         def answered(yes: bool | None) -> None:
             if yes:
                 self._write(path, content)
 
-        self.app.push_screen(ConfirmScreen(about_files("Replace this file?", [str(path)], yes="Replace")), answered)
+        asked = about_files(f"{does} this file?", [str(path)], beyond, yes=does)
+        self.app.push_screen(ConfirmScreen(asked), answered)
 
     def _write(self, path: Path, content: str) -> None:
         try:
