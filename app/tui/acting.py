@@ -5,6 +5,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -194,11 +195,15 @@ class Acting:
         """A turn's text, in which code blocks are those that are shown: controls may make or hide some."""
         text = self.turn_of(turn).text
         shown = strip_controls(text)
-        return text if len(blocks(text)) == len(blocks(shown)) else shown
+        return text if text == shown or len(blocks(text)) == len(blocks(shown)) else shown
+
+    def blocks_of(self, turn: int) -> Sequence[Block]:
+        """The code blocks of a turn, as they are shown. Raises InputError."""
+        return blocks(self.answer_of(turn))
 
     def block_of(self, turn: int, number: int) -> Block:
         """A code block of a turn, counted from 0. Raises InputError."""
-        found = blocks(self.answer_of(turn))
+        found = self.blocks_of(turn)
         if not 0 <= number < len(found):
             raise InputError("there is no such code block", "choose another")
         return found[number]

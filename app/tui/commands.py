@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from paceline.chat import export, exporting
-from paceline.chat.blocks import blocks
 from paceline.chat.context import budget
 from paceline.chat.edits import store as texts
 from paceline.chat.slash import Slash, parse
@@ -224,7 +223,7 @@ class Commands:
             return (answers[0].id, block) if turn is None else (turn, block)
         if turn is not None:
             answers = [screen.acting.turn_of(turn)]
-        found = next((each.id for each in answers if len(blocks(each.text)) >= int(number)), None)
+        found = next((each.id for each in answers if len(screen.acting.blocks_of(each.id)) >= int(number)), None)
         if found is None and turn is not None:
             raise InputError(f"what is selected has no code block {int(number)}", "Esc takes the selection away")
         if found is None:

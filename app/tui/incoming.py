@@ -3,10 +3,11 @@
 import re
 from dataclasses import dataclass
 
+from paceline.chat.pastes import LAG
+
 AHEAD = 80  # characters that a person types without seeing any of them: ten seconds of a link that stands still
 HELD = 8000  # of one key that is held down: minutes of such a link
 MOMENT = 0.015  # seconds between two pieces of what comes at once; nobody sees that a key waited so long
-LAG = 0.15  # seconds that a paste may falter on a busy machine or a slow link
 LOST = 2.0  # seconds of silence in a marked paste after which its end is lost
 BEGIN, END = "\x1b[200~", "\x1b[201~"
 CONTROLS = "".join(map(chr, range(32))).translate({ord(each): None for each in "\t\n\r\x1b"}) + "\x7f"

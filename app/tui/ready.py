@@ -34,7 +34,8 @@ class Ready:
         while not self._wanted.is_set() and (prompt.text.strip() or time.monotonic() - screen.typed_at < PAUSE):
             if prompt.text.strip() and not told:
                 screen.tell(f"{what} is ready: F7 shows it")
+                screen.show_figures(state=f"{what} is ready (F7)")
                 told = True
-            screen.show_figures(state=f"{what} is ready (F7)" if told else "")
             await asyncio.sleep(PAUSE / 4)
-        screen.show_figures(state="")
+        if told:
+            screen.show_figures(state="")

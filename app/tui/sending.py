@@ -10,16 +10,17 @@ from paceline.chat.context import budget
 from paceline.chat.context.attaching import Attaching, KeptBackError
 from paceline.chat.context.mentions import Mention, mentions
 from paceline.chat.context.running import of_prompt
+from paceline.chat.happenings import working
 from paceline.chat.pastes import as_attachment, placeholder
 from paceline.chat.slash import Unknown, parse
 from paceline.chat.turns import Attached, Draft
 from paceline.client.cancel import Cancel
 from paceline.client.counting import Counter
-from paceline.client.events import Options, Pace, Progress, Text
+from paceline.client.events import Options, Text
 from paceline.errors import InputError, PacelineError
+from paceline.tui.figures import changed_by
 from paceline.tui.screens.confirm import ConfirmScreen, Question
 from paceline.tui.screens.fitting import FittingScreen
-from paceline.tui.widgets.footer import reading
 from paceline.tui.widgets.prompt import Prompt
 
 if TYPE_CHECKING:
@@ -154,7 +155,6 @@ class Sending:
             return
         screen.show_figures(state="waiting for the command (Esc ends it)")
         await screen.acting.finished()
-        await asyncio.sleep(0)  # its output is attached
         output = tuple(each for each in screen.attached if each.kind == "output")
         going.attached = (*(each for each in going.attached if each.kind != "output"), *output)
         screen.attach(tuple(each for each in screen.attached if each.kind != "output"))
@@ -321,11 +321,9 @@ class Sending:
             async for event in screen.client.chat(asked, options, cancel):
                 if isinstance(event, Text):
                     pieces.append(event.text)
-                elif isinstance(event, Progress):
-                    left = None if event.ms_left is None else event.ms_left / 1000
-                    screen.show_figures(state=f"summarising: {reading(event.done, event.total, left)}")
-                elif isinstance(event, Pace):
-                    screen.show_figures(state=f"summarising: {event.tokens} tokens")
+                elif (work := working(event)) is not None:
+                    doing = changed_by(work, f"{work.tokens} tokens")["state"]
+                    screen.show_figures(state=f"summarising: {doing}")
         finally:
             self._summary = None
             screen.show_figures(state="")

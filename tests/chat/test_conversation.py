@@ -303,11 +303,16 @@ async def test_another_system_prompt_is_used_from_the_next_message_on(talk):
     assert here.engine.asked[1].said[0] == ("system", "Be long.")
 
 
-async def test_older_turns_can_be_left_out_from_the_next_message_on(talk):
-    here = talk()
+async def shortened(here):
+    """Two questions, of which a summary stands for the first."""
     await here.ask("one")
     await here.ask("two")
     here.conversation.forget(2, "They greeted.")
+
+
+async def test_older_turns_can_be_left_out_from_the_next_message_on(talk):
+    here = talk()
+    await shortened(here)
     assert here.conversation.forgotten(here.conversation.path) == (2, "They greeted.")
     await here.ask("three")
     here.open()
@@ -321,9 +326,7 @@ async def test_older_turns_can_be_left_out_from_the_next_message_on(talk):
 
 async def test_a_branch_from_before_still_has_all_of_its_turns(talk):
     here = talk()
-    await here.ask("one")
-    await here.ask("two")
-    here.conversation.forget(2, "They greeted.")
+    await shortened(here)
     await here.ask("three")
     here.conversation.edit(here.conversation.path[2].id, Draft("two"))
     await here.quiet()
@@ -332,9 +335,7 @@ async def test_a_branch_from_before_still_has_all_of_its_turns(talk):
 
 async def test_another_answer_goes_without_what_was_left_out(talk):
     here = talk()
-    await here.ask("one")
-    await here.ask("two")
-    here.conversation.forget(2, "They greeted.")
+    await shortened(here)
     here.conversation.retry(here.conversation.path[3].id)
     await here.quiet()
     (_, system), second = here.engine.asked[2].said
@@ -354,9 +355,7 @@ async def test_all_of_a_conversation_can_be_left_out(talk):
 
 async def test_what_is_left_out_is_kept_at_once(talk):
     here = talk()
-    await here.ask("one")
-    await here.ask("two")
-    here.conversation.forget(2, "They greeted.")
+    await shortened(here)
     assert here.told(Changed)[-1].turn.summary == "They greeted."
     here.open()
     assert here.conversation.forgotten(here.conversation.path) == (2, "They greeted.")

@@ -402,13 +402,18 @@ async def test_a_session_is_renamed_copied_and_deleted(app):
         assert [each.session.id for each in here.services.store.list()] == [first]
 
 
+async def shorten(pilot, client):
+    """Two questions, of which the first is told in short."""
+    await write(pilot, "one")
+    await write(pilot, "two")
+    client.says = lambda *_: ["They said hello."]
+    await write(pilot, "/compact")
+    await until(pilot, lambda: "summary" in told(pilot))
+
+
 async def test_older_turns_are_told_in_short_after_compact(app, client):
     async with app().run_test() as pilot:
-        await write(pilot, "one")
-        await write(pilot, "two")
-        client.says = lambda *_: ["They said hello."]
-        await write(pilot, "/compact")
-        await until(pilot, lambda: "summary" in told(pilot))
+        await shorten(pilot, client)
         assert "the first 2 messages were shown to the model as this summary" in Seen(pilot, pilot.app).text
         client.says = lambda *_: ["Fine."]
         await write(pilot, "three")
@@ -420,11 +425,7 @@ async def test_older_turns_are_told_in_short_after_compact(app, client):
 
 async def test_another_message_in_place_of_the_last_goes_without_what_was_left_out(app, client):
     async with app().run_test() as pilot:
-        await write(pilot, "one")
-        await write(pilot, "two")
-        client.says = lambda *_: ["They said hello."]
-        await write(pilot, "/compact")
-        await until(pilot, lambda: "summary" in told(pilot))
+        await shorten(pilot, client)
         chat(pilot).begin_editing(chat(pilot).conversation.path[2])
         await write(pilot, "two, better")
         asked = client.asked[-1].said
