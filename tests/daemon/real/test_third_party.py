@@ -336,10 +336,11 @@ def test_llama_vim_finds_warm_what_it_has_warmed_up(plain):
 
 
 def test_llama_vscode_gets_the_whole_answer(plain):
-    answer = plain.post("/infill", json=VSCODE).json()
+    # it samples without a seed, so an answer might else end before it has begun
+    answer = plain.post("/infill", json={**VSCODE, "ignore_eos": True}).json()
     assert answer["content"]
     assert answer["stop"] is True
-    assert answer["timings"]["predicted_n"] == answer["tokens_predicted"] <= 32
+    assert answer["timings"]["predicted_n"] == answer["tokens_predicted"] == 32
     assert {"prompt_ms", "prompt_per_second", "predicted_ms", "predicted_per_second"} <= set(answer["timings"])
 
 
@@ -352,7 +353,8 @@ def test_time_that_is_over_ends_an_answer_at_the_end_of_a_line(plain):
 
 
 def test_the_web_page_is_told_of_its_prompt_its_answer_and_their_figures(daemon, plain):
-    with HeldCall(daemon, "/v1/chat/completions", WEB) as call:
+    # the page samples without a seed, so an answer might else end at any token
+    with HeldCall(daemon, "/v1/chat/completions", {**WEB, "ignore_eos": True}) as call:
         events = call.rest()
     assert call.done
     assert events[0]["prompt_progress"]["total"] > 20
