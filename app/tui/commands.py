@@ -5,22 +5,17 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from paceline.chat import export, exporting
 from paceline.chat.context import budget
-from paceline.chat.edits import store as texts
 from paceline.chat.slash import Slash, parse
 from paceline.chat.turns import Turn
 from paceline.chat.words import many
 from paceline.errors import InputError
-from paceline.tui.screens.confirm import Question, about_files
-from paceline.tui.screens.naming import NamingScreen
+from paceline.tui.screens.confirm import Question
 from paceline.tui.widgets.prompt import Prompt
 from paceline.tui.widgets.transcript import Transcript
 
 if TYPE_CHECKING:
     from paceline.tui.screens.chat import ChatScreen
-
-FORMATS = {"md": export.markdown, "html": export.html}
 
 
 class Commands:
@@ -105,36 +100,19 @@ class Commands:
         screen.tell("this is the copy; /sessions has both")
 
     async def _export(self, argument: str) -> None:
-        screen, services = self._screen, self._screen.services
-        word, _, name = argument.partition(" ")
-        kind = word if word in (*FORMATS, "json") else "md"
-        name = name.strip() if word == kind else argument.strip()
+        from paceline.tui.exporting import KINDS, Exporting
+
+        screen, store = self._screen, self._screen.services.store
+        word, _, name = argument.strip().partition(" ")
+        kind, name = (word, name.strip()) if word in KINDS else ("", argument.strip())
         session, path = screen.conversation.session, screen.conversation.path
         if not session.id:
             raise InputError("there is nothing to export yet", "say something first")
-        session = services.store.session(session.id)
-        if not name:
-            name = await screen.app.push_screen_wait(
-                NamingScreen(
-                    "Export to", export.file_name(session, f".{kind}", lambda each: (services.root / each).exists())
-                )
-            )
-            if not name:
-                return
-        if kind == "json":
-            content = export.json_(session, services.store.turns(session.id))
+        found = Exporting(store.session(session.id), store.turns(session.id), path, screen.services.root)
+        if name:
+            await found.write(screen.app, name, kind)
         else:
-            content = FORMATS[kind](session, path)
-        beyond = [name] if texts.outside(services.root, name) else []
-        try:
-            there = (services.root / name).exists()
-        except (OSError, ValueError) as error:
-            raise InputError(f"{name[:60]} cannot be a file's name", "name another file") from error
-        question = about_files("Write over this file?" if there else "Write this file?", [name], beyond)
-        if (there or beyond) and not await screen.ask(question):
-            return
-        exporting.write(services.root, name, content)
-        screen.tell(f"written: {name}")
+            await found.ask(screen.app, kind)
 
     async def _delete(self, _: str) -> None:
         screen = self._screen

@@ -24,6 +24,19 @@ class Placeholders:
         """Names of pastes that may come back: another one does not get them."""
         return tuple(each.name for each in self._gone.values())
 
+    def remove(self, attached: Attached) -> bool:
+        """Take a paste's placeholder out of the prompt, and the paste with it, as one step that can be undone.
+
+        Returns whether there was one; not where it stands for another paste of the same name as well.
+        """
+        prompt, mark = self._screen.query_one(Prompt), placeholder(attached)
+        if not shown([attached], prompt.text) or any(_clash(attached, each) for each in self._screen.attached):
+            return False
+        before = prompt.text[: prompt.cursor]
+        prompt.replace_all(prompt.text.replace(mark, ""), len(before.replace(mark, "")))
+        self.changed()
+        return True
+
     def changed(self) -> None:
         """The prompt's text is another one: pastes whose placeholders have gone go, those that are back come back."""
         screen, prompt = self._screen, self._screen.query_one(Prompt)

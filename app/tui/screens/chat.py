@@ -357,7 +357,8 @@ class ChatScreen(TaskScreen):
 
     @on(AttachmentBar.Removed)
     def _removed(self, event: AttachmentBar.Removed) -> None:
-        self.attach(self.attached[: event.index] + self.attached[event.index + 1 :])
+        if not self.placeholders.remove(event.attached):
+            self.attach(tuple(each for each in self.attached if each is not event.attached))
 
     @on(Transcript.BlockAction)
     def _block(self, event: Transcript.BlockAction) -> None:

@@ -20,13 +20,19 @@ class NamingScreen(Dialog[str]):
         Binding("escape", "leave", "Never mind", id="naming.leave"),
     ]
 
-    def __init__(self, question: str, value: str = "", more: str = "", *, saves: bool = True) -> None:
-        """more: what helps to answer. saves: something is saved under the name; False: it only says which is meant."""
+    def __init__(
+        self, question: str, value: str = "", more: str = "", trouble: str = "", *, saves: bool = True
+    ) -> None:
+        """more: what helps to answer. trouble: what went wrong with the answer before.
+
+        saves: something is saved under the name; False: it only says which is meant.
+        """
         super().__init__()
         self._saves = saves
         self._question = question
         self._value = value
         self._more = more
+        self._trouble = trouble
 
     def body(self) -> ComposeResult:
         """What helps, and the line."""
@@ -37,6 +43,7 @@ class NamingScreen(Dialog[str]):
     def on_mount(self) -> None:
         """The title is the question."""
         self.head(self._question)
+        self.tell(self._trouble)
         self.query_one(Input).cursor_blink = False
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

@@ -1,36 +1,26 @@
 """All conversations: found, opened, renamed, copied, written to files, deleted."""
 
 import time
-from collections.abc import Mapping
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import ClassVar
 
-from textual import on
+from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
-from paceline.chat import export, exporting, tree
-from paceline.chat.edits.store import outside
+from paceline.chat import tree
 from paceline.chat.store import Store, Summary
-from paceline.chat.turns import Session
 from paceline.chat.words import ago, many
 from paceline.errors import InputError, PacelineError
-from paceline.paths import expanded
-from paceline.tui.screens.confirm import ConfirmScreen, Question, about_files
+from paceline.tui.exporting import Exporting
+from paceline.tui.screens.confirm import ConfirmScreen, Question
 from paceline.tui.screens.dialog import Dialog, Line, marked, one_line
 from paceline.tui.widgets.choices import Choices
 
-Naming = Literal["", "rename", "export"]
-_DONE_NOW: Mapping[Naming, tuple[str, ...]] = {
-    "": ("open", "rename", "fork", "export", "delete"),
-    "rename": ("retitle",),
-    "export": ("write",),
-}
-_DONE = {action for actions in _DONE_NOW.values() for action in actions}
-ENDINGS = {".md": "Markdown", ".json": "JSON", ".html": "HTML"}
+_WITH_ONE = ("open", "rename", "fork", "export", "delete")  # what is done with the chosen session
 
 
 class SessionsScreen(Dialog[str | None]):
@@ -42,7 +32,6 @@ class SessionsScreen(Dialog[str | None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "open", "Open", id="sessions.open", priority=True),
         Binding("enter", "retitle", "Rename", id="sessions.open", priority=True),
-        Binding("enter", "write", "Write", id="sessions.open", priority=True),
         Binding("f2,ctrl+r", "rename", "Rename", id="sessions.rename", priority=True),
         Binding("f3,ctrl+f", "fork", "Fork", id="sessions.fork", priority=True),
         Binding("f4,ctrl+x", "export", "Export", id="sessions.export", priority=True),
@@ -63,7 +52,7 @@ class SessionsScreen(Dialog[str | None]):
         self._folder = folder or Path.cwd()
         self._found: tuple[Summary, ...] = ()
         self._searching = False  # a search is due at the next refresh
-        self._naming: Naming = ""
+        self._naming = False  # whether another title is asked for
 
     def body(self) -> ComposeResult:
         """What is looked for, and what is found."""
@@ -71,8 +60,8 @@ class SessionsScreen(Dialog[str | None]):
         yield Choices(id="found", markup=False)
 
     def below(self) -> ComposeResult:
-        """A name that is asked for."""
-        yield Line(id="asked")
+        """A title that is asked for."""
+        yield Line("New title:", id="asked")
         yield Input(id="name", select_on_focus=False)
 
     def on_mount(self) -> None:
@@ -80,7 +69,7 @@ class SessionsScreen(Dialog[str | None]):
         for field in self.query(Input):
             field.cursor_blink = False
         self.query_one("#found", OptionList).can_focus = False
-        self._ask("")
+        self._ask_title(False)
         self._search()
 
     @on(Input.Changed, "#query")
@@ -118,21 +107,13 @@ class SessionsScreen(Dialog[str | None]):
             getattr(self.query_one("#found", OptionList), f"action_{how}")()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """While a name is asked for, only what is done with it."""
-        return action not in _DONE or action in _DONE_NOW[self._naming]
+        """While a title is asked for, only what is done with it."""
+        return self._naming == (action == "retitle") if action in (*_WITH_ONE, "retitle") else True
 
     def action_open(self) -> None:
         """Open the chosen session."""
         if self._chosen:
             self.dismiss(self._chosen.session.id)
-
-    def action_retitle(self) -> None:
-        """Take the title that is written."""
-        self._named(self.query_one("#name", Input).value)
-
-    def action_write(self) -> None:
-        """Write to the file that is named."""
-        self._named(self.query_one("#name", Input).value)
 
     @on(OptionList.OptionSelected, "#found")
     def _clicked(self, event: OptionList.OptionSelected) -> None:
@@ -140,9 +121,9 @@ class SessionsScreen(Dialog[str | None]):
             self.dismiss(self._found[event.option_index].session.id)
 
     def action_leave(self) -> None:
-        """Back: from a name to the list, from the list to where we came from."""
+        """Back: from a title to the list, from the list to where we came from."""
         if self._naming:
-            self._ask("")
+            self._ask_title(False)
         else:
             self.dismiss(None)
 
@@ -151,67 +132,40 @@ class SessionsScreen(Dialog[str | None]):
     def action_rename(self) -> None:
         """Ask for another title."""
         if self._chosen:
-            self._ask("rename", "New title:", self._chosen.session.title)
+            self._ask_title(True)
 
-    def action_export(self) -> None:
-        """Ask for the name of a file."""
+    def action_retitle(self) -> None:
+        """Take the title that is written."""
+        if self._chosen is None:
+            return
+        try:
+            self._store.rename(self._chosen.session.id, self.query_one("#name", Input).value)
+        except PacelineError as error:
+            self.tell(error)
+            return
+        self._ask_title(False)
+        self._search()
+
+    @work
+    async def action_export(self) -> None:
+        """Write it to a file that the person names."""
         if self._chosen:
-            kinds = ", ".join(f"{ending} {name}" for ending, name in ENDINGS.items())
-            self._ask("export", f"Write to ({kinds}):", export.file_name(self._chosen.session, "md", self._taken))
+            try:
+                turns = self._store.turns(self._chosen.session.id)
+                session = self._chosen.session
+                await Exporting(session, turns, tree.path(turns, session.leaf), self._folder).ask(self.app)
+            except PacelineError as error:
+                self.tell(error)
 
-    def _taken(self, name: str) -> bool:
-        return (self._folder / name).exists()
-
-    def _ask(self, naming: Naming, question: str = "", value: str = "") -> None:
+    def _ask_title(self, naming: bool) -> None:
         self._naming = naming
         asked, name = self.query_one("#asked", Line), self.query_one("#name", Input)
-        asked.display = name.display = bool(naming)
-        asked.say(question)
-        name.value = one_line(value).plain
+        asked.display = name.display = naming
+        name.value = one_line(self._chosen.session.title).plain if naming and self._chosen else ""
         name.action_end()
         (name if naming else self.query_one("#query", Input)).focus()
         self.refresh_bindings()
         self.tell("")
-
-    def _named(self, text: str) -> None:
-        naming, chosen = self._naming, self._chosen
-        if chosen is None:
-            return
-        try:
-            if naming == "rename":
-                self._store.rename(chosen.session.id, text)
-                self._ask("")
-                self._search()
-            elif text.strip():
-                self._export(chosen.session, text.strip())
-        except PacelineError as error:
-            self.tell(error)
-
-    def _export(self, session: Session, name: str) -> None:
-        """Write it, after a question where the file is there already, or outside of the workspace."""
-        path = self._folder / expanded(name)
-        content = exported(self._store, session, path)
-        there, beyond = path.exists(), [str(path)] if outside(self._folder, str(path)) else []
-        if not there and not beyond:
-            self._write(path, content)
-            return
-        does = "Replace" if there else "Write"
-
-        def answered(yes: bool | None) -> None:
-            if yes:
-                self._write(path, content)
-
-        asked = about_files(f"{does} this file?", [str(path)], beyond, yes=does)
-        self.app.push_screen(ConfirmScreen(asked), answered)
-
-    def _write(self, path: Path, content: str) -> None:
-        try:
-            exporting.write(self._folder, str(path), content)
-        except InputError as error:
-            self.tell(error)
-            return
-        self._ask("")
-        self.notify(f"written to {path}", markup=False)
 
     def action_fork(self) -> None:
         """A copy of what is shown of it, to go on with in another way."""
@@ -248,18 +202,6 @@ class SessionsScreen(Dialog[str | None]):
             self._search()
 
         self.app.push_screen(ConfirmScreen(Question("Delete this session?", lines, yes="Delete", no="Keep")), answered)
-
-
-def exported(store: Store, session: Session, path: Path) -> str:
-    """A session as the file's ending says. Raises InputError for another ending, and what the store raises."""
-    ending = path.suffix.lower()
-    if ending not in ENDINGS:
-        raise InputError(f"{path.name} ends in none of {', '.join(ENDINGS)}", "its ending says what is written")
-    turns = store.turns(session.id)
-    if ending == ".json":
-        return export.json_(session, turns)
-    shown = tree.path(turns, session.leaf)
-    return export.markdown(session, shown) if ending == ".md" else export.html(session, shown)
 
 
 def _option(summary: Summary, current: bool, now: float) -> Option:

@@ -57,7 +57,7 @@ class Wishes:
 
     def of(self, kind, how):
         if (kind, how) not in self._found:
-            several = map(KINDS[kind], range(100))
+            several = map(KINDS[kind], range(400))
             self._found[kind, how] = self._engine.steady((path, body | HOW[how]) for path, body in several)
         return self._found[kind, how]
 
