@@ -6,52 +6,25 @@ argument, or a comment in or above the selection: `# paceline: …`. The selecti
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
-from paceline.client.events import End, Event, Loading, Message, Options, Text
-from paceline.client.events import Progress as Reading
-from paceline.errors import InputError, ModelError, PacelineError
+from paceline.errors import InputError, PacelineError
 from paceline.lsp.commands import EDIT
 from paceline.lsp.documents import Document
-from paceline.lsp.masking import Mask, mask
+from paceline.lsp.edit_task import Task, Wanted, check, moved, task_of, wanted_of
+from paceline.lsp.rewriter import Chat, Progress, Rewriter
 from paceline.lsp.telling import Kind
-from paceline.prompts import rewriting, rewritten
-from paceline.prompts.rewriting import Part, Question
 from paceline.workspace.hunks import Hunk, hunks
 
 logger = logging.getLogger(__name__)
 TITLE = "Edit with Paceline"
 LONGEST = 60  # characters of an instruction in a title
-LARGEST = 24_000  # characters of a selection; more are not rewritten in a time that anybody waits
-SPARE, MOST_TOKENS = 256, 8192  # tokens of an answer beyond one for each character selected; and of any answer
-PAUSE = 0.1  # seconds between two reports of progress
 ANNOTATION = "paceline"
-
-
-class Chat(Protocol):
-    """What computes: the daemon's client."""
-
-    def chat(self, messages: Sequence[Message], options: Options) -> AsyncGenerator[Event, None]:
-        """The answer as it comes. Raises PacelineError."""
-        ...
-
-
-class Progress(Protocol):
-    """What the editor shows of one edit while it is computed."""
-
-    def report(self, message: str, percentage: int | None = None) -> None:
-        """How far it is."""
-        ...
-
-    def end(self) -> None:
-        """It is over, one way or the other."""
-        ...
 
 
 class Editor(Protocol):
@@ -83,39 +56,8 @@ class Editor(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """What the command was given."""
-
-    uri: str
-    range: types.Range
-    version: int | None
-    wish: str
-
-
-@dataclass(frozen=True)
-class Task:
-    """An edit on its way: what is changed, where it stood, and in which text."""
-
-    uri: str
-    part: Part
-    wish: str
-    text: str  # the document's, when the edit began
-    start: int
-    end: int
-
-    @property
-    def old(self) -> str:
-        """What stood there."""
-        return self.text[self.start : self.end]
-
-
 def _as_it_is(text: str) -> str:
     return text
-
-
-def _goes_on(answer: str, part: Part) -> bool:
-    return False
 
 
 @dataclass
@@ -137,7 +79,7 @@ class Edits:
             return []
         if only is not None and not any(_is_below(kind.value, each) for each in only):
             return []
-        wish = _task(document, Wanted(document.uri, chosen, None, ""), "").wish
+        wish = task_of(document, Wanted(document.uri, chosen, None, ""), "").wish
         title = f"{TITLE}: {_shortened(wish)}" if wish else f"{TITLE}…"
         command = types.Command(title, EDIT, arguments=[params.text_document.uri, _plain(chosen), document.version])
         text = self.editor.capabilities.text_document
@@ -176,8 +118,8 @@ class Edits:
             _check_known(document)
             if wanted.version is not None and document.version != wanted.version:
                 raise InputError("the document has changed since it was selected", "select it again")
-            task = _task(document, wanted, self.editor.name(wanted.uri))
-            _check(task)
+            task = task_of(document, wanted, self.editor.name(wanted.uri))
+            check(task)
             answer = await self._computed(task)
             await self._apply(task, answer)
         except PacelineError as error:
@@ -197,56 +139,9 @@ class Edits:
         except JsonRpcException:  # it said that it can show this, but does not want to now
             progress = _Unseen()
         try:
-            return await self._rewritten(task, progress)
+            return await Rewriter(self.chat, self.redact).rewrite(task, progress)
         finally:
             progress.end()
-
-    async def _rewritten(self, task: Task, progress: Progress) -> str:
-        """What comes of the model's answer.
-
-        Small models may take up what stands around the part, or copy the part over all that they read. So where
-        nothing else comes of it they are asked again, without what stands around.
-        """
-        seen = self.redact(task.text)
-        secrets = mask(task.old, seen[task.start : task.end])
-        part, wish = _masked(task.part, secrets, seen[: task.start], seen[task.end :]), secrets.hide(task.wish)
-        answer = await self._asked(rewriting.ask(part, wish), part, progress, stop=rewritten.strays)
-        found = rewritten.replacement(answer, part) if answer is not None else None
-        if found is None or secrets.lacks(part.text, found) or not hunks(task.old, secrets.restore(found)):
-            answer = await self._asked(rewriting.ask_again(part, wish), part, progress, stop=_goes_on)
-            assert answer is not None
-            found = rewritten.replacement(answer, part)
-        if found is None:
-            raise ModelError("the model answered with no text", "say it in other words, or select more")
-        if secrets.lacks(part.text, found):
-            raise ModelError(
-                "the edit was not made: a secret in the selection, which the model is not shown, is lost in its answer",
-                "select lines without it",
-            )
-        return secrets.restore(found)
-
-    async def _asked(
-        self, question: Question, part: Part, progress: Progress, *, stop: Callable[[str, Part], bool]
-    ) -> str | None:
-        """The answer to one question; None where it was stopped."""
-        shown = part.shown
-        most = min(MOST_TOKENS, SPARE + len(shown))
-        options = Options(max_tokens=most, temperature=0.0, original=shown)
-        messages = [Message("system", question.system), Message("user", question.user)]
-        answer, meter = "", _Meter(progress, len(shown))
-        async with aclosing(self.chat.chat(messages, options)) as events:
-            async for event in events:
-                meter.saw(event)
-                if isinstance(event, Text):
-                    answer += event.text
-                    if "\n" in event.text:
-                        if stop(answer, part):
-                            return None
-                        if rewritten.is_complete(answer, part):
-                            break
-                elif isinstance(event, End) and event.reason == "length":
-                    raise InputError(f"the answer is longer than {most} tokens", "select less")
-        return answer
 
     async def _apply(self, task: Task, answer: str) -> None:
         """Ask the editor to make the change, where the lines still are what they were. Raises InputError."""
@@ -280,67 +175,8 @@ class _Unseen:
         pass
 
 
-@dataclass
-class _Meter:
-    """Turns what an engine says into reports of progress, not too many of them."""
-
-    progress: Progress
-    length: int  # characters that the answer is expected to have
-    written: int = 0
-    last: float = 0.0
-
-    def saw(self, event: Event) -> None:
-        now = asyncio.get_running_loop().time()
-        if isinstance(event, Text):
-            self.written += len(event.text)
-        elif isinstance(event, Loading):
-            self.progress.report(event.text)
-        if now - self.last < PAUSE:
-            return
-        if isinstance(event, Reading):
-            self.last = now
-            self.progress.report(f"reading, {event.done} of {event.total} tokens", 0)
-        elif isinstance(event, Text):
-            self.last = now
-            self.progress.report("writing", min(99, 100 * self.written // max(1, self.length)))
-
-
 def _cancel(task: "asyncio.Task[None]") -> None:
     task.cancel()
-
-
-def wanted_of(arguments: Sequence[Any]) -> Wanted:
-    """The command's arguments: uri, range, version, instruction; the last two may be missing. Raises InputError."""
-    given: tuple[Any, ...] = (*arguments, None, None, None, None)
-    uri, chosen, version, wish = given[:4]
-    if isinstance(chosen, dict):
-        try:
-            ends = [types.Position(int(chosen[end]["line"]), int(chosen[end]["character"])) for end in ("start", "end")]
-        except (KeyError, TypeError, ValueError, OverflowError):
-            chosen = None
-        else:
-            chosen = types.Range(*ends)
-    if not isinstance(uri, str) or not isinstance(chosen, types.Range):
-        raise InputError(f"{EDIT} needs a document's URI and a range", "run it as a code action on a selection")
-    whole = isinstance(version, int) and not isinstance(version, bool)
-    return Wanted(uri, chosen, version if whole else None, wish.strip() if isinstance(wish, str) else "")
-
-
-def _masked(part: Part, secrets: Mask, before: str, after: str) -> Part:
-    """The part as a model may see it."""
-    text, focus, frame = map(secrets.hide, (part.text, part.focus, part.frame))
-    return replace(part, before=before, text=text, after=after, focus=focus, frame=frame)
-
-
-def _task(document: Document, wanted: Wanted, name: str) -> Task:
-    ends = document.offset(wanted.range.start), document.offset(wanted.range.end)
-    part, start, end = rewriting.part_of(
-        document.text, min(ends), max(ends), document.language, name, comment=not wanted.wish
-    )
-    wish = wanted.wish
-    if not wish:
-        part, wish = part.with_wishes_taken_out()
-    return Task(document.uri, part, wish, document.text, start, end)
 
 
 def _check_known(document: Document) -> None:
@@ -349,43 +185,6 @@ def _check_known(document: Document) -> None:
         raise InputError(
             "the edit was not made: the editor's last change of the document could not be read", "open it again"
         )
-
-
-def _check(task: Task) -> None:
-    """Raises InputError."""
-    if not task.wish:
-        raise InputError(
-            "it is not said what to change",
-            "write a comment “paceline: rename x to y” in or above the selection, or let the editor pass what you want",
-        )
-    if task.end - task.start > LARGEST:
-        raise InputError(f"{task.end - task.start} characters are selected; {LARGEST} can be edited", "select less")
-
-
-def moved(old: str, new: str, start: int, end: int) -> int | None:
-    """Where the lines [start, end) of the old text begin in the new one; None where they cannot be told any more.
-
-    They are where they were in relation to what stands before or after them, or else in the one place that has them.
-    """
-    part, shift = old[start:end], len(new) - len(old)
-    if new.startswith(old[:end]) and _whole_lines(new, start, part):
-        return start
-    if start + shift >= 0 and new.endswith(old[start:]) and _whole_lines(new, start + shift, part):
-        return start + shift
-    if not part.strip():
-        return None
-    at, places = new.find(part), []
-    while at >= 0:
-        if _whole_lines(new, at, part):
-            places.append(at)
-        at = new.find(part, at + 1)
-    return places[0] if len(places) == 1 else None
-
-
-def _whole_lines(text: str, at: int, part: str) -> bool:
-    """Whether the part, which stands there, does so from the beginning of a line to the end of one."""
-    begins = at == 0 or text[at - 1] in "\r\n"
-    return begins and (part.endswith(("\r", "\n")) or text[at + len(part) : at + len(part) + 1] in ("", "\r", "\n"))
 
 
 def workspace_edit(

@@ -3,8 +3,14 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from support.cli import CommandLine, TinyModels
+
+# a change is judged by the same examples each time; `--hypothesis-profile explore` looks for new ones
+settings.register_profile("fixed", derandomize=True)
+settings.register_profile("explore", print_blob=True)
+settings.load_profile("fixed")
 
 
 @pytest.fixture(scope="session")

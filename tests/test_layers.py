@@ -25,6 +25,7 @@ PROCESS = {
     "launch",
     "ending",
     "log",
+    "settings",
 }  # of the daemon: what finding and starting it takes
 # room: the rooms it may import. A module directly in the package is a room of its own, unless a set above has it.
 MAY_IMPORT = {

@@ -80,6 +80,24 @@ class _End:
     shared: bool = False  # the line before `after` has code before the fence
 
 
+class Item:
+    """The item of a list that a block of code is in: whether the code's lines are still in it."""
+
+    def __init__(self, column: int) -> None:
+        """column: of what belongs to the item; 0: the block is in none."""
+        self._column = column
+        self._indented: bool | None = None  # whether the code stands within the item, as its first line says
+
+    def leaves(self, line: str) -> bool:
+        """Whether the next line is indented less than the item, which the code has not been so far."""
+        if not self._column or not line.strip():
+            return False
+        within = _indent(line) >= self._column
+        if self._indented is None:
+            self._indented = within
+        return self._indented and not within
+
+
 class _Items:
     """Which items of lists are open, while lines go by."""
 
@@ -165,16 +183,13 @@ class _Reader:
         """Where a fence closes the block, or what it is in ends; None: nothing does."""
         inner = ""  # the fence of a block within this one
         conflict = False
-        indented: bool | None = None  # whether the code stands within the item, as its first line says
+        item = Item(opening.item)
         for at in range(opening.line + 1, len(self.lines)):
             bare = self._unquoted(self.lines[at], opening.quotes)
             if bare is None:
                 return _End(at, at)
-            if opening.item and bare.strip() and not conflict:
-                within = _indent(bare) >= opening.item
-                indented = within if indented is None else indented
-                if indented and not within and self._has_left(at, bare, opening):
-                    return _End(at, at)
+            if not conflict and item.leaves(bare) and self._has_left(at, bare, opening):
+                return _End(at, at)
             conflict = (conflict or _CONFLICT.match(bare) is not None) and at < self.last_conflict
             conflict = conflict and _CONFLICT_ENDS.match(bare) is None
             mark = bare.lstrip(" \t")

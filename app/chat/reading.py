@@ -19,15 +19,16 @@ def read_text(path: Path, name: str, most: int = LARGEST) -> str:
     try:
         handle = os.open(path, flags)
         with os.fdopen(handle, "rb") as file:
-            if not stat.S_ISREG(os.fstat(handle).st_mode):
+            state = os.fstat(handle)
+            if not stat.S_ISREG(state.st_mode):
                 raise InputError(f"{name} is not a file", "name the files in it" if path.is_dir() else "")
-            data = file.read(most + 1)
+            data = file.read(most + 1) if state.st_size <= most else None
     except IsADirectoryError as error:
         raise InputError(f"{name} is a folder", "name the files in it") from error
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else "no file can have this name"
         raise InputError(f"cannot read {name}: {why}", "check the name and its permissions") from error
-    if len(data) > most:
+    if data is None or len(data) > most:
         size = f"{most >> 20} MiB" if most >= 2**20 else f"{most:,} bytes"
         raise InputError(f"{name} is larger than {size}", "name the lines that matter, such as @name:10-40")
     return decode(data, name)

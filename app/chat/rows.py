@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from hashlib import blake2b
 from typing import Any
 
 import msgspec
@@ -11,6 +13,8 @@ from paceline.chat.turns import Attached, Draft, Run, Session, Turn, Unsent
 TURN = "id, parent, role, text, attached, state, created, model, timings, runs, error, skipped, summary"
 SESSION = "id, title, workspace, created, updated, system, leaf"
 _RUNS = msgspec.json.Decoder(tuple[list[str], list[int], list[int]])
+LONG = 4096  # characters of a text that stands on its own
+_TEXT = 2  # which of an attachment's fields its text is
 _EMPTY = ""  # stands for an empty tuple or mapping
 
 
@@ -35,17 +39,41 @@ def attached_column(attached: Sequence[Attached]) -> str | bytes:
     return _json(_lists(attached)) if attached else _EMPTY
 
 
-def unsent_column(unsent: Unsent) -> str | bytes:
-    """What was not sent, as JSON."""
-    waiting = [[each.text, _lists(each.attached), each.skipped, each.summary] for each in unsent.waiting]
-    return _json([unsent.text, _lists(unsent.attached), unsent.editing, waiting])
+def unsent_column(unsent: Unsent) -> tuple[str | bytes, dict[str, str]]:
+    """What was not sent, as JSON, and the long texts in it, by digest: those stand elsewhere."""
+    long = dict[str, str]()
+
+    def lists(attached: Sequence[Attached]) -> list[list[Any]]:
+        found: list[list[Any]] = [*_lists(attached)]
+        for each in found:
+            text = each[_TEXT]
+            if len(text) > LONG:
+                each[_TEXT] = [digest(text)]
+                long[digest(text)] = text
+        return found
+
+    waiting = [[each.text, lists(each.attached), each.skipped, each.summary] for each in unsent.waiting]
+    return _json([unsent.text, lists(unsent.attached), unsent.editing, waiting]), long
 
 
-def unsent(column: str | bytes) -> Unsent:
-    """What `unsent_column` was given."""
+def unsent(column: str | bytes, long: Mapping[str, str]) -> Unsent:
+    """What `unsent_column` was given. Raises KeyError where a long text is missing."""
+
+    def attachments(lists: Sequence[list[Any]]) -> tuple[Attached, ...]:
+        for each in lists:
+            if isinstance(each[_TEXT], list):
+                each[_TEXT] = long[each[_TEXT][0]]
+        return _attached(lists)
+
     text, attached, editing, waiting = json.loads(told(column))
-    drafts = tuple(Draft(asked, _attached(more), skipped, summary) for asked, more, skipped, summary in waiting)
-    return Unsent(text, _attached(attached), editing, drafts)
+    drafts = tuple(Draft(asked, attachments(more), skipped, summary) for asked, more, skipped, summary in waiting)
+    return Unsent(text, attachments(attached), editing, drafts)
+
+
+@lru_cache(maxsize=8)  # they are held
+def digest(text: str) -> str:
+    """A name for a text: the same for the same text, and for no other."""
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 def timings_column(timings: Mapping[str, Any]) -> str | bytes:

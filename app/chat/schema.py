@@ -71,7 +71,17 @@ _UNSENT = (
     )""",
     "CREATE INDEX unsent_session ON unsent (session)",
 )
-MIGRATIONS = (_FIRST, _UNSENT)  # what leads from version 0 to 1, from 1 to 2, and so on; none is ever changed
+_LONG = (
+    # long texts of what is attached to it, so that they are not written again with each word that is typed
+    """CREATE TABLE unsent_text (
+        id INTEGER PRIMARY KEY,
+        unsent INTEGER NOT NULL REFERENCES unsent (id) ON DELETE CASCADE,
+        digest TEXT NOT NULL,
+        text NOT NULL
+    )""",
+    "CREATE UNIQUE INDEX unsent_text_digest ON unsent_text (unsent, digest)",
+)
+MIGRATIONS = (_FIRST, _UNSENT, _LONG)  # what leads from version 0 to 1, from 1 to 2, and so on; none is ever changed
 VERSION = len(MIGRATIONS)
 
 

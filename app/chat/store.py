@@ -1,8 +1,6 @@
 """Conversations on disk: kept at every turn, and while an answer grows. One SQLite file, for many processes."""
 
 import contextlib
-import difflib
-import secrets
 import time
 from collections import defaultdict
 from collections.abc import Sequence
@@ -10,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from sqlite3 import Connection, IntegrityError
 
-from paceline.chat import listing, owners, rows, search, titles, tree
+from paceline.chat import listing, owners, rows, search, sessions, titles, tree
 from paceline.chat import unsent as unsents
 from paceline.chat.database import Database
 from paceline.chat.index import Index
@@ -20,8 +18,6 @@ from paceline.errors import InputError, ResourceError
 
 __all__ = ["Store", "Summary"]
 
-_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # of an id: none that is mistaken for another
-_ID_LENGTH = 8
 BRIEFLY = 0.2  # seconds for another process that writes, where somebody is typing
 _STOP = "UPDATE turn SET state = 'stopped', owner = NULL WHERE state = 'streaming' AND owner IS ?"
 _TURN = (
@@ -66,12 +62,12 @@ class Store:
         """A new conversation. Without a title it gets one from its first message."""
         now = time.time()
         with self._database.writing() as connection:
-            return _insert_session(connection, Session("", titles.given(title), workspace, now, now, system))
+            return sessions.insert(connection, Session("", titles.given(title), workspace, now, now, system))
 
     def session(self, id: str) -> Session:
         """The conversation with this id, or the only one whose id begins so. Raises InputError."""
         with self._database.reading() as connection:
-            return _find(connection, id)
+            return sessions.find(connection, id)
 
     def latest(self, workspace: str = "") -> Session | None:
         """What was last gone on with in this folder, or in any for ""; None where there is nothing."""
@@ -102,7 +98,7 @@ class Store:
     def rename(self, id: str, title: str) -> Session:
         """Give it another title; for one that is empty, the one that its first message makes."""
         with self._database.writing() as connection:
-            session = _find(connection, id)
+            session = sessions.find(connection, id)
             title = titles.given(title) or _made_title(connection, session.id)
             connection.execute("UPDATE session SET title = ? WHERE id = ?", (title, session.id))
             return replace(session, title=title)
@@ -110,7 +106,7 @@ class Store:
     def delete(self, id: str) -> None:
         """Delete it with all its turns, for good."""
         with self._database.writing() as connection:
-            session = _find(connection, id)
+            session = sessions.find(connection, id)
             turns = connection.execute("SELECT id FROM turn WHERE session = ?", (session.id,)).fetchall()
             connection.execute("DELETE FROM session WHERE id = ?", (session.id,))
         with contextlib.suppress(ResourceError), self._database.writing():
@@ -120,7 +116,7 @@ class Store:
     def fork(self, id: str, turn: int) -> Session:
         """A new conversation with a copy of the turns that lead to this one. An answer that still grows ends there."""
         with self._database.writing() as connection:
-            session = _find(connection, id)
+            session = sessions.find(connection, id)
             turns = _turns(connection, session.id)
             if all(each.id != turn for each in turns):
                 raise _no_turn(session.id, turn)
@@ -142,7 +138,7 @@ class Store:
         """
         owner = self._own() if turn.state == "streaming" else None
         with self._database.writing() as connection:
-            its = _exact(connection, session)
+            its = sessions.exact(connection, session)
             if turn.parent is not None:
                 _check_turn(connection, session, turn.parent)
             now = time.time()
@@ -195,7 +191,7 @@ class Store:
     def turns(self, session: str) -> tuple[Turn, ...]:
         """All turns of all branches, in rising order of their ids."""
         with self._database.reading() as connection:
-            _exact(connection, session)
+            sessions.exact(connection, session)
             turns = _turns(connection, session)
             others = connection.execute(
                 "SELECT 1 FROM turn WHERE state = 'streaming' AND session = ? AND owner IS NOT ? LIMIT 1",
@@ -209,7 +205,7 @@ class Store:
     def select(self, session: str, leaf: int | None) -> None:
         """Show the branch that ends with this turn; None for none, as before the first message."""
         with self._database.writing() as connection:
-            _exact(connection, session)
+            sessions.exact(connection, session)
             if leaf is not None:
                 _check_turn(connection, session, leaf)
             connection.execute("UPDATE session SET leaf = ? WHERE id = ?", (leaf, session))
@@ -217,7 +213,7 @@ class Store:
     def set_system(self, session: str, text: str) -> None:
         """Give it another system prompt."""
         with self._database.writing() as connection:
-            _exact(connection, session)
+            sessions.exact(connection, session)
             connection.execute("UPDATE session SET system = ? WHERE id = ?", (rows.kept(text), session))
 
     def keep_unsent(self, unsent: Unsent, session: str, workspace: str, *, shown: bool = True) -> None:
@@ -229,7 +225,7 @@ class Store:
         owner = self._own()
         with self._database.writing(lasting=False, patience=BRIEFLY) as connection:
             if session:
-                _exact(connection, session)
+                sessions.exact(connection, session)
             unsents.keep(connection, owner, session or None, workspace, unsent, shown=shown)
         if unsent == Unsent():
             self._database.wipe()
@@ -286,23 +282,6 @@ def _forget(connection: Connection, owner: int | None) -> None:
     connection.execute("DELETE FROM owner WHERE id IS ?", (owner,))
 
 
-def _insert_session(connection: Connection, session: Session) -> Session:
-    """Keep it under an id that is free."""
-    new = replace(session, id=_new_id())
-    while connection.execute("SELECT 1 FROM session WHERE id = ?", (new.id,)).fetchone():
-        new = replace(session, id=_new_id())
-    texts = [rows.kept(text) for text in (new.title, new.workspace, new.system)]
-    connection.execute(
-        "INSERT INTO session (id, title, workspace, system, created, updated, leaf) VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (new.id, *texts, new.created, new.updated, new.leaf),
-    )
-    return new
-
-
-def _new_id() -> str:
-    return "".join(secrets.choice(_LETTERS) for _ in range(_ID_LENGTH))
-
-
 def _insert_turn(connection: Connection, session: str, turn: Turn, owner: int | None) -> Turn:
     place = (session, turn.parent, turn.role, turn.state, turn.created, owner, turn.skipped)
     row = (*place, rows.attached_column(turn.attached), rows.kept(turn.summary), *_columns(turn))
@@ -323,7 +302,7 @@ def _columns(turn: Turn) -> tuple[str | bytes, ...]:
 def _copy(connection: Connection, session: Session, turns: Sequence[Turn]) -> Session:
     """Keep a session and these turns of it under new ids. Raises InputError."""
     fresh = replace(session, title=titles.given(session.title), updated=time.time(), leaf=None)
-    new = _insert_session(connection, fresh)
+    new = sessions.insert(connection, fresh)
     ids: dict[int | None, int | None] = {None: None}
     for turn in turns:
         if turn.parent not in ids or turn.id in ids:
@@ -363,40 +342,6 @@ def _check_turn(connection: Connection, session: str, turn: int) -> None:
     """Raises InputError unless the session has this turn."""
     if not connection.execute("SELECT 1 FROM turn WHERE id = ? AND session = ?", (turn, session)).fetchone():
         raise _no_turn(session, turn)
-
-
-def _exact(connection: Connection, id: str) -> Session:
-    """The session with this id. Raises InputError."""
-    row = connection.execute(f"SELECT {rows.SESSION} FROM session WHERE id = ?", (rows.kept(id),)).fetchone()  # noqa: S608
-    if row is None:
-        raise InputError(f"there is no session {id}", "it may have been deleted in another window")
-    return rows.session(row)
-
-
-def _find(connection: Connection, id: str) -> Session:
-    """The session with this id, or the only one whose id begins so. Raises InputError, naming those that are near."""
-    wanted = titles.one_line(id).lower()
-    found = connection.execute(
-        f"SELECT {rows.SESSION} FROM session WHERE id = :id OR (:id <> '' AND substr(id, 1, :length) = :id) "  # noqa: S608
-        "ORDER BY updated DESC LIMIT 6",
-        {"id": wanted, "length": len(wanted)},
-    ).fetchall()
-    for row in found:
-        if len(found) == 1 or row[0] == wanted:
-            return rows.session(row)
-    if found:
-        raise InputError(f"several sessions begin with {wanted}", _named(connection, [row[0] for row in found]))
-    known = [row[0] for row in connection.execute("SELECT id FROM session ORDER BY updated DESC")]
-    if not known:
-        raise InputError(f"there is no session {wanted!r}", "there are none yet")
-    near = difflib.get_close_matches(wanted, known, n=3) or known[:3]
-    raise InputError(f"there is no session {wanted!r}", _named(connection, near))
-
-
-def _named(connection: Connection, ids: Sequence[str]) -> str:
-    """Sessions in words: their ids and titles."""
-    sessions = [_exact(connection, each) for each in ids]
-    return "there is " + ", ".join(f"{each.id} ({titles.shortened(each.title, 40)})" for each in sessions)
 
 
 def _no_turn(session: str, turn: int) -> InputError:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from paceline.client.calls import Answer, Call, Engine, Flow, Place
 from paceline.client.cancel import PATIENCE, Cancel
 from paceline.client.client import EARLY, TOLD, Notice, daemon_of, engine_of
+from paceline.client.discretion import Discretion
 from paceline.client.events import AS_CONFIGURED, Completion, Event, Message, Options
 from paceline.client.gather import Gathering
 from paceline.client.local import Local, Say
@@ -36,6 +37,7 @@ class AsyncClient:
         self.engine = engine
         self._http: httpx.AsyncClient | None = None
         self._place: Place | None = None
+        self._discreet = Discretion(lambda: self._place)
         self._opening = asyncio.Lock()
 
     async def __aenter__(self) -> "AsyncClient":
@@ -102,12 +104,13 @@ class AsyncClient:
 
     async def _asked(self, flow: Flow[T]) -> T:
         result: T
-        try:
-            call = next(flow)
-            while True:
-                call = flow.send(await self._fetched(call))
-        except StopIteration as end:
-            result = end.value
+        with self._discreet:
+            try:
+                call = next(flow)
+                while True:
+                    call = flow.send(await self._fetched(call))
+            except StopIteration as end:
+                result = end.value
         return result
 
     async def _fetched(self, call: Call) -> Answer:
@@ -122,6 +125,12 @@ class AsyncClient:
             await response.aclose()
 
     async def _stream(self, call: Call, reader: Reader, cancel: Cancel) -> AsyncGenerator[Event, None]:
+        with self._discreet:
+            async with aclosing(self._streamed(call, reader, cancel)) as events:
+                async for event in events:
+                    yield self._discreet.event(event)
+
+    async def _streamed(self, call: Call, reader: Reader, cancel: Cancel) -> AsyncGenerator[Event, None]:
         import httpx
 
         if cancel.asked():

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from paceline.client.calls import Answer, Call, Engine, Flow, Place
 from paceline.client.cancel import PATIENCE, Cancel
+from paceline.client.discretion import Discretion
 from paceline.client.events import AS_CONFIGURED, Completion, Event, Message, Options
 from paceline.client.gather import Gathering
 from paceline.client.local import Local, Say
@@ -71,6 +72,7 @@ class Client:
         self.engine = engine
         self._http: httpx.Client | None = None
         self._place: Place | None = None
+        self._discreet = Discretion(lambda: self._place)
         self._opening = threading.Lock()
 
     def __enter__(self) -> "Client":
@@ -127,12 +129,13 @@ class Client:
     def _asked(self, flow: Flow[T]) -> T:
         """A flow's result, with the answers that it needs."""
         result: T
-        try:
-            call = next(flow)
-            while True:
-                call = flow.send(self._fetched(call))
-        except StopIteration as end:
-            result = end.value
+        with self._discreet:
+            try:
+                call = next(flow)
+                while True:
+                    call = flow.send(self._fetched(call))
+            except StopIteration as end:
+                result = end.value
         return result
 
     def _fetched(self, call: Call) -> Answer:
@@ -147,6 +150,11 @@ class Client:
             response.close()
 
     def _stream(self, call: Call, reader: Reader, cancel: Cancel) -> Generator[Event, None, None]:
+        with self._discreet, closing(self._streamed(call, reader, cancel)) as events:
+            for event in events:
+                yield self._discreet.event(event)
+
+    def _streamed(self, call: Call, reader: Reader, cancel: Cancel) -> Generator[Event, None, None]:
         import httpx
 
         if cancel.asked():

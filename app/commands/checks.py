@@ -126,8 +126,8 @@ class Examination:
         """Whether a daemon runs, and whether one could: its folder must be ours alone."""
         from paceline.daemon import probe
         from paceline.daemon.launch import fits
-        from paceline.daemon.protocol import config_digest
         from paceline.daemon.runtime import Runtime
+        from paceline.daemon.settings import config_digest
 
         runtime = Runtime.open()
         found = probe.find(runtime)

@@ -9,13 +9,14 @@ import time
 from collections.abc import AsyncIterator, Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from paceline.config import Config
+from paceline.config import Config, DaemonConfig
 from paceline.errors import EngineError, PacelineError
 
 if TYPE_CHECKING:
     from paceline.daemon.service import Service
 
 T = TypeVar("T")
+GLANCE = 60.0  # seconds between two looks whether the configuration has another time
 LOADING, DROPPING = "paceline-load", "paceline-unload"  # threads
 
 logger = logging.getLogger("paceline.daemon")
@@ -24,9 +25,11 @@ logger = logging.getLogger("paceline.daemon")
 class Host:
     """One service, loaded on first use. All methods belong to one event loop's thread."""
 
-    def __init__(self, config: Config, load: "Callable[[], Service]") -> None:
-        """`load` runs on a thread of its own and may take its time. What it raises goes to all who wait for it."""
-        self.config = config
+    def __init__(self, config: Config, load: "Callable[[], Service]", now: Callable[[], Config] | None = None) -> None:
+        """`load` runs on a thread of its own and may take its time. What it raises goes to all who wait for it.
+        `now`: the configuration, where it may change; what `load` goes by does not.
+        """
+        self._now = now or (lambda: config)
         self._load = load
         self._service: Service | None = None
         self._loading: asyncio.Future[Service] | None = None
@@ -37,6 +40,12 @@ class Host:
         self._closed = False
         self._quiet = asyncio.Event()
         self._quiet.set()
+        self._busy = asyncio.Event()  # the contrary
+
+    @property
+    def config(self) -> Config:
+        """As it is now."""
+        return self._now()
 
     @property
     def loaded(self) -> "Service | None":
@@ -67,30 +76,39 @@ class Host:
         """
         self._active += 1
         self._quiet.clear()
+        self._busy.set()
         try:
-            yield await self._ready()
+            service = await self._ready()
+            service.config = self.config
+            yield service
         finally:
             self._active -= 1
             if not self._active:
                 self._idle_since = time.monotonic()
+                self._busy.clear()
                 self._quiet.set()
 
     async def drain(self) -> None:
         """Return when no request is being served."""
         await self._quiet.wait()
 
-    async def idle_for(self, seconds: float) -> None:
-        """Return when there has been no request for so long."""
-        while (left := seconds - self.idle_seconds) > 0:
-            await asyncio.sleep(left)
+    async def idle_for(self, minutes: Callable[[DaemonConfig], float]) -> None:
+        """Return when there has been no request for as long as this setting says; 0: never."""
+        while True:
+            await self._quiet.wait()
+            seconds = minutes(self.config.daemon) * 60
+            left = seconds - self.idle_seconds
+            if seconds and left <= 0:
+                return
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self._busy.wait(), min(left, GLANCE) if seconds else GLANCE)
 
     async def unload_when_idle(self) -> None:
         """Drop the models whenever they were unused for `daemon.unload_minutes`; 0: never. Runs until cancelled."""
-        seconds = self.config.daemon.unload_minutes * 60
-        while seconds:
-            await self.idle_for(seconds)
+        while True:
+            await self.idle_for(lambda daemon: daemon.unload_minutes)
             await self.unload()
-            await asyncio.sleep(seconds)
+            await self._busy.wait()
 
     async def unload(self) -> None:
         """Free the models, if there are any; requests that run end as cancelled. The next request loads them again."""

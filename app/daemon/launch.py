@@ -15,8 +15,9 @@ from paceline import paths
 from paceline.config import Config
 from paceline.daemon import log
 from paceline.daemon.probe import Daemon, find, request_stop
-from paceline.daemon.protocol import PROTOCOL, Hello, config_digest
+from paceline.daemon.protocol import PROTOCOL, Hello
 from paceline.daemon.runtime import Runtime
+from paceline.daemon.settings import config_digest
 from paceline.errors import ConfigError, PacelineError
 
 Say = Callable[[str], None]

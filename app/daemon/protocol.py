@@ -4,12 +4,9 @@
 it. So fields are only ever added to `Hello` and `StopRequest`, with a default; unknown ones are ignored.
 """
 
-import hashlib
 from typing import Literal, Protocol
 
 import msgspec
-
-from paceline.config import Config
 
 PROTOCOL = 1  # raised when a client of the version before can no longer be served
 HELLO, STATUS, STOP = "/paceline/hello", "/paceline/status", "/paceline/stop"
@@ -24,7 +21,7 @@ class Hello(msgspec.Struct, frozen=True):
     version: str
     protocol: int
     pid: int
-    config: str  # digest of what the models were, or will be, loaded by; see config_digest
+    config: str  # digest of what the models were, or will be, loaded by; see settings.config_digest
     active: int  # requests that are being served
     started: float  # Unix time in seconds
 
@@ -121,12 +118,3 @@ class Control(Protocol):
         "now" cancels requests that generate.
         """
         ...
-
-
-def config_digest(config: Config) -> str:
-    """16 hexadecimal digits that change with what decides how models are loaded.
-
-    That is the tables [models] and [engine], and which model completes. Everything else a request brings along.
-    """
-    facts = (config.models, config.engine, config.complete.model)
-    return hashlib.sha256(msgspec.json.encode(facts)).hexdigest()[:16]

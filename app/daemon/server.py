@@ -17,12 +17,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import uvicorn
 
+from paceline import paths
 from paceline.config import Config
 from paceline.daemon import listen, log, log_writer, report
 from paceline.daemon.connection import Connection
 from paceline.daemon.host import LOADING, Host
-from paceline.daemon.protocol import PROTOCOL, Control, Hello, HttpReport, StatusReport, When, config_digest
+from paceline.daemon.protocol import PROTOCOL, Control, Hello, HttpReport, StatusReport, When
 from paceline.daemon.runtime import Runtime, State, access_token
+from paceline.daemon.settings import Settings, config_digest
 from paceline.errors import PacelineError
 
 if TYPE_CHECKING:
@@ -205,11 +207,9 @@ class Daemon:
         await closing
 
     async def _idle(self) -> None:
-        seconds = self._host.config.daemon.idle_minutes * 60
-        if seconds:
-            await self._host.idle_for(seconds)
-            logger.info("nothing was asked for %.1f minutes", seconds / 60)
-            self.stop("idle")
+        await self._host.idle_for(lambda daemon: daemon.idle_minutes)
+        logger.info("nothing was asked for %.1f minutes", self._host.idle_seconds / 60)
+        self.stop("idle")
 
     async def _present(self) -> None:
         """A daemon that nobody can find any more, because its socket was removed, only holds memory."""
@@ -222,6 +222,7 @@ class Daemon:
 def serve(config: Config, load: "Callable[[], Service]", create_app: CreateApp, *, http: str = "") -> None:
     """Be the daemon until asked to end. Belongs to the main thread: it handles SIGTERM and SIGINT.
 
+    `config`: what the configuration file says; what of it is not fixed from now on is read again when it changes.
     `http`: "HOST:PORT" of the loopback listener; without it, what the configuration says about one.
     Raises PacelineError: a daemon runs already, the runtime folder is not safe, or a socket cannot be made.
     """
@@ -244,7 +245,7 @@ def serve(config: Config, load: "Callable[[], Service]", create_app: CreateApp, 
         log_writer.start(log.log_file())
         with contextlib.suppress(OSError, ValueError, AttributeError):  # no stderr to write to
             faulthandler.enable()
-        _serve(Host(config, load), runtime, create_app, http)
+        _serve(Host(config, load, Settings(config, paths.config_file()).now), runtime, create_app, http)
 
 
 def _serve(host: Host, runtime: Runtime, create_app: CreateApp, http: str) -> None:

@@ -7,23 +7,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from paceline.engine.backend import Backend, DecodeAborted, Hidden, Logits
+from paceline.engine.backend import Backend, DecodeAborted
 from paceline.engine.controller import Controller
-from paceline.engine.costs import SharedCosts
 from paceline.engine.drafters.model import DraftModel
 from paceline.engine.drafters.team import Team
+from paceline.engine.joint import Joint
 from paceline.engine.kv import SlotTable
 from paceline.engine.pilot import Pilot
 from paceline.engine.scheduler import Scheduler, Turn
 from paceline.engine.sequence import RANKS, Finished, FinishReason, Generation, Prefilled, Priority, Request
-from paceline.engine.speculate import Prefill, Round
 from paceline.engine.stats import Stats
 from paceline.engine.status import EngineStatus, SlotStatus
 from paceline.engine.stream import Sink, Stream
 from paceline.engine.turnstile import Turnstile
 from paceline.errors import SHORTEN, BusyError, ContextOverflowError, EngineError, InputError, PacelineError
 
-Work = Prefill | Round
 HEADROOM = 64  # tokens of an answer that must have room before its request is let in beside others
 INTERRUPTIONS = 2  # times in a row that a prompt's chunk is stopped for somebody more urgent
 AGEING = 20.0  # seconds of waiting that make a request one class more urgent
@@ -61,6 +59,7 @@ class Engine:
         spare = min(limits.branches, target.capabilities.n_seq_max - self._parallel)
         self._slots = SlotTable(target, parking=limits.parking, spare=spare)
         self._scheduler = Scheduler(self._capabilities.n_batch, controller.costs, limits.step_ms)
+        self._joint = Joint(target, self._slots, controller.costs, self._committed, self._fail)
         self._team = Team(target, controller, draft, 1 + spare)
         self._turnstile = turnstile or Turnstile()
         self._waiting: list[Stream] = []
@@ -124,7 +123,7 @@ class Engine:
             if any(self._streams[turn.sequence].cancelled for turn in turns):
                 return True  # the next turn takes it out
         try:
-            self._run(self._prepare(turns))
+            self._joint.run(self._joint.prepare(turns))
         finally:
             self._flying = []
         return True
@@ -263,88 +262,13 @@ class Engine:
             with self._changed:
                 self._preempt(running[-1])
 
-    def _prepare(self, turns: Sequence[Turn]) -> list[Work]:
-        """Each one's part of the decode, drafts included. Raises DecodeAborted."""
-        base, speakers = sum(turn.tokens for turn in turns), sum(turn.speaks for turn in turns)
-        reading = any(turn.sequence.reading for turn in turns)
-        top = min(turn.sequence.rank for turn in turns)
-        room, spare = self._slots.room(self._capabilities.n_batch) - base, list(self._slots.spare)
-        work: list[Work] = []
-        for turn in turns:
-            sequence = turn.sequence
-            try:
-                if not turn.speaks:
-                    work.append(Prefill(sequence, turn.tokens))
-                    continue
-                costs = SharedCosts(self.controller.costs, base - turn.tokens, speakers - 1)
-                drafting = not reading and sequence.rank == top
-                work.append(Round(sequence, room if drafting else 0, costs, spare))
-            except DecodeAborted:
-                raise
-            except Exception as error:
-                self._fail(sequence, error)
-            else:
-                drafted, spare = len(work[-1].span.tokens) - turn.tokens, spare[len(work[-1].span.spare) :]
-                base, room = base + drafted, room - drafted
-        return work
+    # --- endings ------------------------------------------------------------------------------------------------------
 
-    def _run(self, work: Sequence[Work]) -> None:
-        """Decode and commit. What fails together is tried one by one, so that it fails alone. Raises DecodeAborted."""
-        if not work:
-            return
-        try:
-            tokens = sum(len(each.span.tokens) for each in work)
-            if not self._slots.make_room(tokens):
-                raise EngineError(f"the model's cache has no room for {tokens} tokens", "raise engine.context")
-            began = time.perf_counter()
-            rows, hidden = self._decode(work)
-            milliseconds = (time.perf_counter() - began) * 1000
-        except DecodeAborted:
-            raise
-        except Exception as error:
-            if len(work) == 1:
-                self._fail(work[0].sequence, error)
-            for each in work if len(work) > 1 else ():
-                self._run([each])
-            return
-        typical = all(isinstance(each, Round) and each.typical for each in work)
-        if typical:
-            self.controller.costs.observe(tokens, milliseconds)
-        for each in work:
-            each.sequence.stats.shared_rounds += len(work) > 1
-            outputs = each.span.outputs
-            part = self._part(each, work, milliseconds) if typical else None
-            self._commit(each, rows[:outputs], None if hidden is None else hidden[:outputs], part, tokens)
-            rows, hidden = rows[outputs:], None if hidden is None else hidden[outputs:]
-
-    def _decode(self, work: Sequence[Work]) -> tuple[Logits, Hidden | None]:
-        """Rows of logits and, where a drafter looks at them, hidden states."""
-        spans = [each.span for each in work]
-        if any(isinstance(each, Round) and each.sequence.needs_hidden for each in work):
-            rows, hidden = self.target.decode(spans, hidden=True), self.target.hidden_states().copy()
-        else:
-            rows, hidden = self.target.decode(spans), None
-        # Strict requests may decode once more before others have read their rows.
-        return (rows.copy() if any(each.sequence.request.strict for each in work) else rows), hidden
-
-    def _commit(self, work: Work, rows: Logits, hidden: Hidden | None, milliseconds: float | None, batch: int) -> None:
-        sequence = work.sequence
-        try:
-            work.commit(rows, hidden, milliseconds, batch)
-        except Exception as error:
-            self._fail(sequence, error)
-            return
+    def _committed(self, sequence: Generation) -> None:
+        """Its part of a step stands."""
         sequence.interrupted = 0
         if sequence.finished:
             self._finish(sequence, sequence.finished)
-
-    def _part(self, work: Work, everybody: Sequence[Work], milliseconds: float) -> float:
-        """One request's part of what a step took."""
-        tokens = len(work.span.tokens)
-        base = sum(len(each.span.tokens) for each in everybody) - tokens
-        return SharedCosts(self.controller.costs, base, len(everybody) - 1).of_step(tokens, milliseconds)
-
-    # --- endings ------------------------------------------------------------------------------------------------------
 
     def _finish(self, sequence: Generation, reason: FinishReason) -> None:
         stats, now = sequence.stats, time.perf_counter()

@@ -204,6 +204,10 @@ class Generation:
             with suppress(Exception):
                 drafter.close()
 
+    def catch_up(self) -> None:
+        """Let the drafters do a piece of what they have put off."""
+        self._each(lambda drafter: drafter.catch_up())
+
     def show(self, outcome: Outcome) -> None:
         """Let the drafters see what a round showed."""
         self._each(lambda drafter: drafter.see(outcome))

@@ -27,6 +27,7 @@ class Prefill:
         """The chunk is in the cache."""
         sequence = self.sequence
         sequence.place.wrote(self._chunk)
+        sequence.catch_up()
         sequence.send(Prefilled(len(sequence.place.tokens), len(sequence.tokens)))
 
 
@@ -42,6 +43,7 @@ class Round:
         # Where a prompt is read in the same pass its time does not tell what a round costs.
         self.typical = len(self._pending) == 1
         began = time.perf_counter()
+        sequence.catch_up()
         self.draft = self._propose(room, costs, 1 + len(spare)) if self.typical else NO_DRAFT
         sequence.stats.drafting_ms += (time.perf_counter() - began) * 1000
         tokens, parents = [*self._pending, *self.draft.tokens], self.draft.parents

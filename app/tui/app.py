@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import ClassVar
@@ -11,13 +12,17 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.command import Provider
 from textual.driver import Driver
+from textual.notifications import SeverityLevel
 
 from paceline.chat.services import Services
 from paceline.tui.keymap import keymap
+from paceline.tui.said import Memory, Said, within
 from paceline.tui.screens.chat import ChatScreen
 from paceline.tui.screens.dialog import GuardingApp
 from paceline.tui.themes import THEMES, choose, defaults
+from paceline.tui.widgets.keys import spelled
 
+AGAIN = "f9"  # shows what was said
 LEAVING = 8.0  # seconds in which everything has been kept, an answer that has to end included
 
 
@@ -31,6 +36,7 @@ class PacelineApp(GuardingApp[None]):
     COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = set()  # the palette has the screens' own
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+q", "quit", "Quit", show=False, priority=True, id="app.quit"),
+        Binding(AGAIN, "said", "Read again what was said", show=False, priority=True, id="app.said"),
     ]
 
     def __init__(self, services: Services, session: str = "") -> None:
@@ -38,6 +44,7 @@ class PacelineApp(GuardingApp[None]):
         super().__init__(ansi_color=_ansi(services))
         self.services = services
         self._session = session
+        self._said = Memory()
         if not services.config.chat.motion:
             self.animation_level = "none"
 
@@ -66,6 +73,29 @@ class PacelineApp(GuardingApp[None]):
         self.theme = choose(self.services.config.chat.theme, self.services.environ)
         self.set_keymap(dict(keymap(self.services.config.chat.keys)))
         self.push_screen(ChatScreen(self.services, self._session))
+
+    def notify(
+        self,
+        message: str,
+        *,
+        title: str = "",
+        severity: SeverityLevel = "information",
+        timeout: float | None = None,
+        markup: bool = True,
+    ) -> None:
+        """Say it for a moment: as much of it as there is room for. All of it can be read again."""
+        self._said.add(Said(time.time(), message, wrong=severity == "error"))
+        key = keymap(self.services.config.chat.keys).get("app.said", AGAIN).partition(",")[0]
+        shown = within(message, *self.size, f"{spelled(self, Binding(key, ''))} shows the rest")
+        super().notify(shown, title=title, severity=severity, timeout=timeout, markup=markup)
+
+    def action_said(self) -> None:
+        """Show all that was said lately."""
+        from paceline.tui.screens.said import SaidScreen
+
+        if not isinstance(self.screen, SaidScreen):
+            self.clear_notifications()  # it is there as a whole
+            self.push_screen(SaidScreen(self._said.text()))
 
     async def action_quit(self) -> None:
         """What was written is kept first."""

@@ -59,7 +59,7 @@ class Commands:
     # --- sessions -----------------------------------------------------------------------------------------------------
 
     async def _new(self, title: str) -> None:
-        self._screen.begin(title)
+        self._screen.opening.begin(title)
         self._screen.query_one(Prompt).focus()
 
     async def _sessions(self, words: str) -> None:
@@ -71,7 +71,7 @@ class Commands:
         asked = SessionsScreen(screen.services.store, here.id, words, screen.services.root)
         chosen = await screen.app.push_screen_wait(asked)
         if chosen and chosen != here.id:
-            screen.open(screen.services.store.session(chosen))
+            screen.opening.open(screen.services.store.session(chosen))
         elif here.id and (now := screen.services.store.session(here.id).title) != title:
             screen.conversation.renamed(now)
 
@@ -81,7 +81,7 @@ class Commands:
             return
         found = self._screen.services.store.session(session)
         if found.id != self._screen.conversation.session.id:
-            self._screen.open(found)
+            self._screen.opening.open(found)
 
     async def _rename(self, title: str) -> None:
         screen = self._screen
@@ -96,7 +96,7 @@ class Commands:
         copy = screen.services.store.fork(screen.conversation.session.id, leaf)
         if title:
             screen.services.store.rename(copy.id, title)
-        screen.open(screen.services.store.session(copy.id))
+        screen.opening.open(screen.services.store.session(copy.id))
         screen.tell("this is the copy; /sessions has both")
 
     async def _export(self, argument: str) -> None:
@@ -123,7 +123,7 @@ class Commands:
             screen.conversation.stop()
             if session.id:
                 screen.services.store.delete(session.id)
-            screen.begin()
+            screen.opening.begin()
 
     # --- this conversation --------------------------------------------------------------------------------------------
 
@@ -141,7 +141,7 @@ class Commands:
         if text:
             screen.conversation.set_system(text)
             screen.tell("used from the next message on")
-            screen.measure_soon()
+            screen.measuring.soon()
         else:
             prompt = screen.query_one(Prompt)
             prompt.replace_all(f"/system {screen.conversation.session.system}")
@@ -162,7 +162,7 @@ class Commands:
         if [turn.id for turn in conversation.path][: len(turns)] != turns:
             raise InputError("nothing was shortened: another branch is shown now", "/compact it again there")
         conversation.forget(shorter.skipped, shorter.summary)
-        screen.measure_soon()
+        screen.measuring.soon()
         screen.tell(f"the model is shown a summary of the first {many(shorter.skipped, 'message')} from now on")
 
     async def _context(self, _: str) -> None:
@@ -262,7 +262,7 @@ class Commands:
         from textual.command import CommandPalette
 
         from paceline.tui.palette import ThemeProvider
-        from paceline.tui.themes import choose, fault
+        from paceline.tui.themes import choose, colourless, fault
 
         app = self._screen.app
         if not name:
@@ -270,7 +270,13 @@ class Commands:
             return
         if wrong := fault(name):
             raise InputError(wrong, "Tab behind /theme lists them")
-        app.theme = choose(name, self._screen.services.environ)
+        environ = self._screen.services.environ
+        app.theme = choose(name, environ)
+        if colourless(environ):
+            self._screen.tell(
+                "NO_COLOR is set, so nothing is coloured, and this choice is not kept when you leave\n"
+                f'hint: to see it, set theme = "{name}" under [chat], and start Paceline without NO_COLOR'
+            )
 
     async def _drafts(self, switch: str) -> None:
         self._screen.show_drafts(_switched(switch, self._screen.query_one(Transcript).drafts))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from paceline.chat.context import budget
 from paceline.chat.context.attaching import Attaching, KeptBackError
+from paceline.chat.context.growing import Growing
 from paceline.chat.context.mentions import Mention, mentions
 from paceline.chat.context.running import of_prompt
 from paceline.chat.happenings import working
@@ -51,6 +52,7 @@ class Sending:
     def __init__(self, screen: "ChatScreen") -> None:
         self._screen = screen
         self._counter: Counter | None = None
+        self._growing = Growing()
         self._summary: Cancel | None = None
         self._attaching = Attaching(screen.services.root)
         self._turn = asyncio.Lock()
@@ -58,7 +60,7 @@ class Sending:
 
     def forget(self) -> None:
         """Another engine answers from now on."""
-        self._counter = None
+        self._counter, self._growing = None, Growing()
 
     def pasted(self, text: str) -> None:
         """Attach what was pasted where it is long, else put it into the prompt."""
@@ -262,7 +264,7 @@ class Sending:
         if not screen.services.is_set_up(screen.config):
             return
         with contextlib.suppress(PacelineError):
-            sizes = await self.sizes(await self.begun())
+            sizes = await self.sizes(await self.begun(), self._growing)
             screen.show_figures(used=sizes.used, size=sizes.context or None, about=sizes.estimated)
 
     async def begun(self) -> budget.Draft:
@@ -282,13 +284,14 @@ class Sending:
             path = tuple(turn for turn in path if turn.id < editing)
         return budget.Draft(conversation.session.system, path, text, attached, skipped, summary)
 
-    async def sizes(self, draft: budget.Draft) -> budget.Sizes:
-        """What each part takes. Raises PacelineError where the engine cannot be asked."""
+    async def sizes(self, draft: budget.Draft, growing: Growing | None = None) -> budget.Sizes:
+        """What each part takes. growing: it is still typed. Raises PacelineError where the engine cannot be asked."""
         screen = self._screen
         counter = self._counter = self._counter or Counter(screen.config)
         context = await screen.client.follow(counter.context())
         reserve = screen.config.chat.reserve_tokens
-        measured = await budget.sizes(draft, lambda each: screen.client.follow(counter.count(each)), context, reserve)
+        measure = budget.sizes if growing is None else growing.sizes
+        measured = await measure(draft, lambda each: screen.client.follow(counter.count(each)), context, reserve)
         if not measured.context:  # it is known once the models are there, and counting has loaded them
             measured = replace(measured, context=await screen.client.follow(counter.context()))
         return measured

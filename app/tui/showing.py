@@ -70,4 +70,4 @@ class Showing:
     def _end(self, turn: Turn) -> None:
         self._figures = at_the_end(self._figures, turn)
         self.figures()
-        self._screen.measure_soon()
+        self._screen.measuring.soon()

@@ -161,13 +161,18 @@ def choose(name: str, environ: Mapping[str, str]) -> str:
     No colours where NO_COLOR is set, whatever the configuration says. auto, and a name that is unknown: the terminal's
     own sixteen colours where it has no more; otherwise dark, or light where it says that its background is.
     """
-    if environ.get("NO_COLOR"):
+    if colourless(environ):
         return "paceline-plain"
     if name != AUTO and not fault(name):
         return OWN.get(name, name)
     if not _has_many_colours(environ):
         return OWN["ansi"]
     return OWN["light"] if _is_light(environ) else OWN["dark"]
+
+
+def colourless(environ: Mapping[str, str]) -> bool:
+    """Whether the person wants no colours, in any program: NO_COLOR is set, and not empty."""
+    return bool(environ.get("NO_COLOR"))
 
 
 def names() -> tuple[str, ...]:

@@ -12,16 +12,18 @@ from pathlib import Path
 from threading import Event, Timer
 
 from paceline.errors import InputError
-from paceline.workspace import files
+from paceline.workspace import files, reftables
 from paceline.workspace.diffs import FileDiff, listed, parsed
 from paceline.workspace.ignoring import repository
-from paceline.workspace.repository import StandIn, opened, standing_in
+from paceline.workspace.repository import HASH, UNREADABLE, Repository, StandIn, opened, standing_in
 
 SECONDS = 3.0  # that Git may take
 LARGEST = 256 * 1024  # characters of its output that are kept
 READ = 16  # times as many bytes are read
 MANY = 64  # files that are told of at least, before others are left out
 RENAMES = 400  # files that are compared with each other to find those that were renamed
+FEW = 4096  # bytes of a short answer
+_MISSING = 2  # Git's exit status where a branch is not there
 FAILED = -1  # in place of an exit status
 # Git sees no configuration but this, and may not lock, ask, reach a network, or start a program. Of submodules it reads
 # which commit they are at, and does not look into them.
@@ -35,6 +37,7 @@ _DIFF = (
     *("--src-prefix=a/", "--dst-prefix=b/"),
 )
 _BELOW = ("--", ".")
+_NOWHERE = f"--git-dir={os.devnull}/none"  # no folder can be that
 _OWN = r"^core\.(autocrlf|eol|excludesfile|attributesfile)$"
 _ENVIRONMENT = {
     "GIT_OPTIONAL_LOCKS": "0",
@@ -146,10 +149,34 @@ def _readied(root: str) -> Iterator[_Ready]:
     known = opened(top)
     if known is None:
         raise InputError("the Git repository of this folder cannot be read", f"see {top / '.git'}")
-    commit = known.commit()
+    commit = _checked_out(where, known)
     options = tuple(word for each in (*_own(), *known.settings()) for word in ("-c", each))
     with standing_in(known, commit) as lent:
         yield _Ready(where, commit, lent, options)
+
+
+def _checked_out(where: Path, known: Repository) -> str:
+    """The commit that files are compared with. Raises InputError."""
+    if known.format.unknown:
+        raise InputError(UNREADABLE, "it has hashes or branches of a kind that Paceline does not know")
+    if not known.format.reftable:
+        return known.commit()
+    with reftables.standing_in(known) as lent:
+
+        def asked(*words: str) -> _Said:
+            return _asked(where, lent.options, *words, environment=lent.environment, most=FEW)
+
+        found = asked("rev-parse", "--verify", "--quiet", "HEAD")
+        if not found.code and HASH.fullmatch(found.data.strip()):
+            return found.data.strip().decode()
+        branch = asked("symbolic-ref", "--quiet", "HEAD").text.strip()
+        if branch.startswith("refs/") and asked("show-ref", "--exists", branch).code == _MISSING:
+            return known.nothing
+    version = re.search(r"(\d+)\.(\d+)", _asked(where, (_NOWHERE,), "version", most=FEW).text)
+    if version is not None and (int(version[1]), int(version[2])) < reftables.SINCE:
+        since = ".".join(map(str, reftables.SINCE))
+        raise InputError(f"Git {version[0]} cannot read this repository's branches", f"Git {since} or newer can")
+    raise InputError(UNREADABLE, "see what `git status` says")
 
 
 def _filtered(ready: _Ready, found: tuple[FileDiff, ...]) -> tuple[str, ...]:
@@ -220,8 +247,7 @@ def _own() -> tuple[str, ...]:
 @lru_cache(maxsize=8)
 def _own_said(home: str, *stamps: files.Stamp | None) -> tuple[str, ...]:
     """The same as it stands in files of the person and of the system; read anew when the person's change."""
-    nowhere = f"--git-dir={os.devnull}/none"  # no folder can be that
-    said = _asked(Path(tempfile.gettempdir()), (nowhere,), "config", "--null", "--path", "--get-regexp", _OWN)
+    said = _asked(Path(tempfile.gettempdir()), (_NOWHERE,), "config", "--null", "--path", "--get-regexp", _OWN)
     return tuple(each.replace("\n", "=", 1) for each in said.text.split("\0")[:-1] if "\n" in each)
 
 

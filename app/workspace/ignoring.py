@@ -2,7 +2,6 @@
 
 import os
 import stat
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -10,8 +9,18 @@ from pathlib import Path
 from paceline.workspace import files
 from paceline.workspace.kinds import is_secret_file
 from paceline.workspace.patterns import Patterns, compiled
+from paceline.workspace.repository import opened
 
 UP = 24  # folders above a workspace in which its repository is looked for
+
+
+@dataclass(frozen=True)
+class _Exclude:
+    """Where a repository's own rules are, as long as the files that lead there stay as they are."""
+
+    state: tuple[files.Stamp | None, files.Stamp | None]
+    pointer: Path
+    path: Path
 
 
 @dataclass
@@ -21,6 +30,7 @@ class Rules:
     root: str
     extra: tuple[str, ...] = ()
     _specs: dict[Path, tuple[files.Stamp | None, Patterns | None]] = field(default_factory=dict)
+    _excludes: dict[Path, _Exclude] = field(default_factory=dict)
 
     def ignored(self, path: str) -> bool:
         """Whether a file is kept from models that complete in other files. path: within the root, with "/".
@@ -47,24 +57,35 @@ class Rules:
         except ValueError:
             inside = "."
         whole = path if inside == "." else f"{inside}/{path}"
-        return self._matches(top, whole, (".git/info/exclude", ".gitignore"))
+        return self._matches(top, whole, ".gitignore", self._exclude(top))
+
+    def _exclude(self, top: Path) -> Path:
+        """The file of rules that all working trees of a repository have in common."""
+        known = self._excludes.get(top)
+        if known is None or known.state != (files.stamp(top / ".git"), files.stamp(known.pointer)):
+            found = opened(top)
+            own, common = (found.own, found.common) if found is not None else (top / ".git", top / ".git")
+            pointer = own / "commondir"
+            state = files.stamp(top / ".git"), files.stamp(pointer)
+            known = self._excludes[top] = _Exclude(state, pointer, common / "info" / "exclude")
+        return known.path
 
     def _excluded(self, path: str) -> bool:
         if is_secret_file(path) or matches(self.extra, path.lstrip("/")):
             return True
-        return not path.startswith("/") and self._matches(Path(self.root), path, (".pacelineignore",))
+        return not path.startswith("/") and self._matches(Path(self.root), path, ".pacelineignore")
 
-    def _matches(self, top: Path, path: str, names: Sequence[str]) -> bool:
-        """Whether the file or a folder that it lies in is matched; the nearest file of rules decides."""
+    def _matches(self, top: Path, path: str, name: str, *more: Path) -> bool:
+        """Whether the file or a folder that it lies in is matched; the nearest file of rules decides.
+
+        name: of a file of rules in any folder. more: files of rules that are farther away than all of those.
+        """
         parts = path.split("/")
-        specs: list[tuple[int, Patterns]] = []
+        specs: list[tuple[int, Patterns]] = [(0, spec) for spec in map(self._spec, more) if spec is not None]
         for depth in range(len(parts)):
-            folder = top.joinpath(*parts[:depth])
-            for name in names:
-                if "/" not in name or depth == 0:
-                    spec = self._spec(folder / name)
-                    if spec is not None:
-                        specs.append((depth, spec))
+            spec = self._spec(top.joinpath(*parts[:depth], name))
+            if spec is not None:
+                specs.append((depth, spec))
             end = "/" if depth + 1 < len(parts) else ""
             for base, spec in reversed(specs):
                 verdict = spec.says("/".join(parts[base : depth + 1]) + end)

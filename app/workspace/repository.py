@@ -12,10 +12,12 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from paceline.errors import InputError
 from paceline.workspace import files
+from paceline.workspace.formats import Format, format_of
 
 PACKED = 64 * 1024 * 1024  # bytes of the file that has a repository's branches in one
 HOPS = 5  # names that stand for another name
@@ -23,18 +25,15 @@ EMPTY = {  # an empty folder's hash, by its length; Git knows these without an o
     40: "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
     64: "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
 }
-_HASH = re.compile(rb"[0-9a-f]{64}|[0-9a-f]{40}")
+HASH = re.compile(rb"[0-9a-f]{64}|[0-9a-f]{40}")
 _BRANCH = re.compile(rb"ref:[ \t]*(refs/[^\0\n]+)")
 _SETTING = re.compile(
     r"^\s*(?:\[\s*core\s*\]\s*)?(filemode|ignorecase|symlinks|precomposeunicode|autocrlf|eol|trustctime|checkstat)"
     r"\s*=\s*(true|false|input|lf|crlf|native|default|minimal)\b",
     re.MULTILINE | re.IGNORECASE,
 )
-_LONG_HASHES = re.compile(r"objectformat\s*=\s*\"?sha256", re.IGNORECASE)
-_CONFIG = "[core]\n\trepositoryformatversion = {version}\n\tbare = false\n"
-_FORMAT = "[extensions]\n\tobjectFormat = sha256\n"
 _LENT = ("info/exclude", "info/attributes")
-_UNREADABLE = "this Git repository cannot be read"
+UNREADABLE = "this Git repository cannot be read"
 
 
 @dataclass(frozen=True)
@@ -48,30 +47,44 @@ class Repository:
     @property
     def config(self) -> str:
         """What configures it, byte by byte. To be searched for what does no harm if it is found by mistake."""
-        return (files.content(self.common / "config") or b"").decode("latin-1")
+        return _configured(self.common / "config")
+
+    @cached_property
+    def format(self) -> Format:
+        """How it keeps what it has."""
+        return format_of(self.config)
 
     def settings(self) -> tuple[str, ...]:
         """How files are compared here: Git's options for it, of which none can start or reach anything."""
-        return tuple(f"core.{key}={value}" for key, value in _SETTING.findall(self.config))
+        more = _configured(self.own / "config.worktree") if self.format.own_settings else ""
+        return tuple(f"core.{key}={value}" for key, value in _SETTING.findall(f"{self.config}\n{more}"))
 
     def commit(self) -> str:
-        """The hash of what is checked out; with no commit yet, that of an empty folder. Raises InputError."""
+        """The hash of what is checked out; with no commit yet, that of an empty folder. Raises InputError.
+
+        Not of one whose branches are stored as a reftable: those only Git can read.
+        """
         name = b"HEAD"
         for _ in range(HOPS):
             data = self._pointer(name)
             if data is None:
                 if name == b"HEAD":
-                    raise InputError(_UNREADABLE, "it has no HEAD")
+                    raise InputError(UNREADABLE, "it has no HEAD")
                 if (self.common / "reftable").exists():
-                    raise InputError(_UNREADABLE, "its branches are stored as a reftable")
-                return EMPTY[64 if _LONG_HASHES.search(self.config) else 40]
-            if _HASH.fullmatch(data):
+                    raise InputError(UNREADABLE, "it has a reftable that its configuration does not name")
+                return self.nothing
+            if HASH.fullmatch(data):
                 return data.decode()
             branch = _BRANCH.fullmatch(data)
             if branch is None or b".." in branch[1]:
                 break
             name = branch[1]
-        raise InputError(_UNREADABLE, "see what `git status` says")
+        raise InputError(UNREADABLE, "see what `git status` says")
+
+    @property
+    def nothing(self) -> str:
+        """The hash of an empty folder."""
+        return EMPTY[64 if self.format.long_hashes else 40]
 
     def _pointer(self, name: bytes) -> bytes | None:
         """What a name stands for: a hash, or "ref:" and another name; None: nothing."""
@@ -119,17 +132,17 @@ def standing_in(repository: Repository, commit: str) -> Iterator[StandIn]:
     try:
         with tempfile.TemporaryDirectory(prefix="paceline-git-", ignore_cleanup_errors=True) as made:
             folder = Path(made)
-            _fill(folder, repository, long=len(commit) == max(EMPTY))
+            _fill(folder, repository, Format(long_hashes=len(commit) == max(EMPTY)))
             options = f"--git-dir={folder}", f"--work-tree={repository.top}"
-            yield StandIn(folder, _environment(folder, repository), options)
+            yield StandIn(folder, environment(folder, repository), options)
     except OSError as error:
         raise InputError("a folder for Git could not be made", error.strerror or str(error)) from error
 
 
-def _fill(folder: Path, repository: Repository, *, long: bool) -> None:
+def _fill(folder: Path, repository: Repository, kept: Format) -> None:
     (folder / "refs").mkdir()
     (folder / "HEAD").write_text("ref: refs/heads/none\n")
-    (folder / "config").write_text(_CONFIG.format(version=int(long)) + (_FORMAT if long else ""))
+    (folder / "config").write_text(kept.config())
     for name in _LENT:
         data = files.content(repository.common / name)
         if data:
@@ -137,7 +150,12 @@ def _fill(folder: Path, repository: Repository, *, long: bool) -> None:
             (folder / name).write_bytes(data)
 
 
-def _environment(folder: Path, repository: Repository) -> dict[str, str]:
+def _configured(path: Path) -> str:
+    return (files.content(path) or b"").decode("latin-1")
+
+
+def environment(folder: Path, repository: Repository) -> dict[str, str]:
+    """What Git is to see in place of the person's own. folder: a stand-in, where there is nothing of the person's."""
     return {
         "GIT_INDEX_FILE": str(repository.own / "index"),
         "GIT_OBJECT_DIRECTORY": str(repository.common / "objects"),

@@ -229,6 +229,20 @@ def places(answer):
     return [(*each.map, each.info, each.content) for each in tokens if each.type == "fence"]
 
 
+def read_places(answer):
+    """The same as they are read."""
+    found = []
+    for each in blocks(answer):
+        first, last = (answer[:at].count("\n") for at in (each.start, each.end))
+        found.append((first, last, each.info, each.text))
+    return found
+
+
+def bare(found):
+    """Without blanks, which tabs can be."""
+    return [(*at, info, "".join(text.split())) for *at, info, text in found]
+
+
 @settings(deadline=None, max_examples=500)
 @given(
     NESTED | NESTED.map(lambda lines: listed("-\t", lines)),
@@ -237,15 +251,19 @@ def places(answer):
 )
 def test_nested_blocks_begin_and_end_where_a_full_parser_has_them(lines, after, blank):
     answer = "\n".join([*lines, *([""] if blank else []), *([after] if after else [])]) + "\n"
-    found = []
-    for each in blocks(answer):
-        first, last = (answer[:at].count("\n") for at in (each.start, each.end))
-        found.append((first, last, each.info, each.text))
-    assert [(*at, info, "".join(text.split())) for *at, info, text in found] == [
-        (*at, info, "".join(text.split())) for *at, info, text in places(answer)
-    ]
+    found = read_places(answer)
+    assert bare(found) == bare(places(answer))
     if "\t" not in answer:
         assert found == places(answer)
+
+
+@settings(deadline=None, max_examples=150)
+@given(NESTED, st.sampled_from([None, "```js\nend\n```", "words", "- words"]))
+def test_whatever_has_come_is_read_as_a_full_parser_reads_it(lines, after):
+    answer = ""
+    for line in [*lines, *([after] if after else [])]:
+        answer += f"{line}\n"
+        assert bare(read_places(answer)) == bare(places(answer))
 
 
 @settings(deadline=None)

@@ -1,5 +1,6 @@
 """What was begun and not sent comes back to whoever opens the session next, and to nobody who should not have it."""
 
+import json
 import os
 import sqlite3
 import subprocess
@@ -198,3 +199,63 @@ def test_what_a_turn_says_of_those_before_it_can_change(file):
     assert store.turns(session.id) == (replace(turn, skipped=4, summary="They said hello."),)
     with pytest.raises(InputError):
         store.shorten(replace(turn, id=99))
+
+
+BIG = Attached("paste", "pasted text", "line of a log\n" * 1000)
+OTHER = Attached("file", "a.py", "x = 1\n" * 1000)
+
+
+def kept_texts(store):
+    with store._database.reading() as connection:
+        return connection.execute("SELECT id, length(text) FROM unsent_text ORDER BY id").fetchall()
+
+
+def test_a_long_text_is_written_once_however_much_is_typed_beside_it(file):
+    store = Store(file)
+    store.keep_unsent(Unsent("W", (BIG,)), "", HERE)
+    first = kept_texts(store)
+    store.keep_unsent(Unsent("Why", (BIG, OTHER, BIG), None, (Draft("And?", (BIG,)),)), "", HERE)
+    assert kept_texts(store)[:1] == first
+    assert len(kept_texts(store)) == 2
+    assert store.unsent("", HERE) == Unsent("Why", (BIG, OTHER, BIG), None, (Draft("And?", (BIG,)),))
+
+
+def test_a_long_text_goes_with_what_it_was_attached_to(file):
+    store = Store(file)
+    session = store.create(HERE)
+    store.keep_unsent(Unsent("", (BIG,)), session.id, HERE)
+    store.keep_unsent(Unsent("", (OTHER,)), session.id, HERE)
+    assert [length for _, length in kept_texts(store)] == [len(OTHER.text)]
+    store.keep_unsent(Unsent(), session.id, HERE)
+    assert kept_texts(store) == []
+    store.keep_unsent(Unsent("", (BIG,)), session.id, HERE)
+    store.delete(session.id)
+    assert kept_texts(store) == []
+
+
+def test_long_texts_with_what_no_file_may_have_come_back_as_they_were(file):
+    odd = Attached("paste", "odd", "\ud800\0" * 5000)
+    store = Store(file)
+    store.keep_unsent(Unsent("", (odd,)), "", HERE)
+    assert store.unsent("", HERE) == Unsent("", (odd,))
+
+
+def test_what_an_older_version_kept_is_still_there(file, monkeypatch):
+    monkeypatch.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:2])
+    monkeypatch.setattr(schema, "VERSION", 2)
+    content = json.dumps(["Why", [[BIG.kind, BIG.name, BIG.text, "", ""]], None, []])
+    database = Database(file)
+    with database.writing() as connection:
+        row = (HERE, content)
+        connection.execute("INSERT INTO unsent (workspace, kept, content) VALUES (?, 0, ?)", row)
+    database.close()
+    monkeypatch.undo()
+    assert Store(file).unsent("", HERE) == Unsent("Why", (BIG,))
+
+
+def test_one_whose_long_text_is_missing_is_left_out(file):
+    store = Store(file)
+    store.keep_unsent(Unsent("", (BIG,)), "", HERE)
+    with store._database.writing() as connection:
+        connection.execute("DELETE FROM unsent_text")
+    assert store.unsent("", HERE) is None

@@ -203,7 +203,7 @@ def test_neovim_gets_its_files_and_one_line(home):
     home.run("editor", "neovim", "--write", "--yes")
     assert init.read_text("utf-8").splitlines()[1:] == ["vim.o.number = true", 'require("paceline").setup()']
     ours = editors.folder() / "neovim"
-    for name in ("init.lua", "ghost.lua", "keys.lua"):
+    for name in ("init.lua", "ghost.lua", "keys.lua", "editing.lua"):
         assert (home.root / "config/nvim/lua/paceline" / name).read_bytes() == (ours / name).read_bytes()
 
 
@@ -223,6 +223,16 @@ def test_a_line_of_the_person_s_own_is_enough(home, loaded):
     init.write_text(loaded)
     home.run("editor", "neovim", "--write", "--yes")
     assert init.read_text("utf-8") == loaded
+
+
+def test_an_older_version_of_our_files_is_brought_up_to_date(home):
+    home.run("editor", "neovim", "--write", "--yes")
+    modules = sorted((home.root / "config/nvim/lua/paceline").iterdir())
+    former = {path: path.read_bytes() for path in modules}
+    for path in modules:
+        path.write_bytes(former[path] + b"-- as it was\n")
+    assert not home.run("editor", "neovim", "--write", "--yes").code
+    assert {path: path.read_bytes() for path in modules} == former
 
 
 def test_our_own_files_are_brought_up_to_date_and_others_are_not_touched(home):

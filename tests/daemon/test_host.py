@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from paceline.config import Config, DaemonConfig
+from paceline.config import Config, DaemonConfig, SamplingConfig
 from paceline.daemon.host import Host
 from paceline.errors import EngineError, ModelError, PacelineError
 
@@ -212,7 +212,37 @@ def test_models_in_use_are_not_dropped():
 
 def test_without_a_time_they_stay():
     async def scenario():
-        await host_of(Loader(), unload_minutes=0).unload_when_idle()
+        host = host_of(Loader(), unload_minutes=0)
+        chore = asyncio.create_task(host.unload_when_idle())
+        service = await used(host)
+        await asyncio.sleep(0.05)
+        assert host.loaded is service
+        chore.cancel()
+
+    run(scenario())
+
+
+def test_a_time_that_changes_counts_from_the_next_request_on():
+    async def scenario():
+        now = [Config(daemon=DaemonConfig(unload_minutes=0))]
+        host = Host(now[0], Loader(), lambda: now[0])
+        chore = asyncio.create_task(host.unload_when_idle())
+        first = await used(host)
+        now[0] = Config(daemon=DaemonConfig(unload_minutes=SHORT))
+        assert await used(host) is first
+        await until(lambda: first.closed)
+        chore.cancel()
+
+    run(scenario())
+
+
+def test_each_request_gets_the_service_with_the_configuration_of_now():
+    async def scenario():
+        now = [Config()]
+        host = Host(now[0], Loader(), lambda: now[0])
+        assert (await used(host)).config is now[0]
+        now[0] = Config(sampling=SamplingConfig(temperature=1.0))
+        assert (await used(host)).config is now[0] is host.config
 
     run(scenario())
 
@@ -239,7 +269,7 @@ def test_idleness_begins_when_the_last_request_ends():
     async def scenario():
         host = host_of(Loader())
         async with host.use():
-            waiting = asyncio.create_task(host.idle_for(0.02))
+            waiting = asyncio.create_task(host.idle_for(lambda _: 0.02 / 60))
             await asyncio.sleep(0.1)
             assert not waiting.done()
         await waiting

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from paceline.config import CompleteConfig, Config, EngineConfig, ModelsConfig, SamplingConfig
 from paceline.daemon import launch, probe
-from paceline.daemon.protocol import PROTOCOL, Hello, config_digest
+from paceline.daemon.protocol import PROTOCOL, Hello
+from paceline.daemon.settings import config_digest
 from paceline.errors import BusyError, PacelineError
 from support.daemons import PLAIN, SECONDS, kill, session, until, working
 
@@ -79,22 +79,6 @@ def test_versions_are_ordered():
     ]
     assert sorted(versions, key=launch.order) == versions
     assert launch.order("1.0.0") == launch.order("1") == launch.order("1.0+local")
-
-
-@pytest.mark.parametrize(
-    "changed",
-    [
-        Config(models=ModelsConfig(pair="other")),
-        Config(engine=EngineConfig(context=512)),
-        Config(complete=CompleteConfig(model="draft")),
-    ],
-)
-def test_what_decides_how_models_are_loaded_changes_the_digest(changed):
-    assert config_digest(changed) != config_digest(Config())
-
-
-def test_what_a_request_brings_along_does_not():
-    assert config_digest(Config(sampling=SamplingConfig(temperature=1.0))) == config_digest(Config())
 
 
 # --- getting one ------------------------------------------------------------------------------------------------------
@@ -207,6 +191,12 @@ def test_other_models_need_another_daemon(own):
     after = own.ensure()
     assert after.hello.pid != before.hello.pid
     assert after.hello.config == config_digest(own.config)
+
+
+def test_settings_of_requests_need_no_other_daemon(own):
+    before = own.ensure()
+    own.configure("[engine]\nstrict = true\n[sampling]\ntemperature = 1.0\n")
+    assert own.ensure().hello.pid == before.hello.pid
 
 
 def test_programs_with_an_old_configuration_use_the_daemon_that_goes_by_the_file(own):

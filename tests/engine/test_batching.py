@@ -15,7 +15,7 @@ from paceline.errors import BusyError, EngineError
 from support.by_hand import Steps, engine_on
 from support.driving import FLAT, answer, collect, running
 from support.fake_backend import FakeBackend
-from support.scripted import Failing, Gated
+from support.scripted import Failing, Gated, Scripted, vocabulary_of
 
 STEEP = CostCurve((1, 2, 64), (10.0, 15.0, 400.0))  # a processor: a second token costs half a decode
 LONG = [(7 * i + i // 3) % 7 for i in range(200)]
@@ -207,6 +207,29 @@ def test_a_prompt_that_nobody_waits_beside_is_read_in_large_chunks():
 
 
 # Drafts in shared steps.
+
+
+def text_of(n):
+    """Tokens of which no two follow each other twice, and the beginning once more."""
+    return [*range(1, n), *range(1, 9)]
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_a_prompt_is_indexed_in_pieces_while_it_is_read_and_in_rounds_where_it_is_known(monkeypatch, known):
+    monkeypatch.setattr("paceline.engine.drafters.lookup.AT_ONCE", 8)
+    monkeypatch.setattr("paceline.engine.drafters.lookup.PORTION", 16)
+    prompt, pieces = text_of(200), [b"x"] * 200
+    model = Scripted(vocabulary_of(pieces), range(9, 109), prompt=len(prompt), n_ctx=512, n_batch=32)
+    steps = Steps(engine_on(model, curve=FLAT))
+    if known:  # what it said is in the cache, and nothing of it in the library
+        steps.submit("before", Request(prompt, 1, speculation="off"))
+        steps.until("before")
+    steps.submit("only", Request(prompt, 100, speculation="ngram"))
+    stats = steps.until("only").stats
+    assert stats.cached_tokens > 150 if known else stats.cached_tokens == 0
+    pieces_left = (len(prompt) - 8) / 16 - (0 if known else len(prompt) // 32)
+    assert pieces_left - 2 <= stats.plain_rounds <= max(0, pieces_left) + 3
+    assert stats.accepted > 60
 
 
 def test_drafts_of_several_requests_are_verified_in_one_decode():

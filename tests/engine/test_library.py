@@ -228,3 +228,13 @@ def test_a_request_follows_few_texts_at_a_time():
     files = [(f"{n}.py", [n]) for n in range(3)]
     assert [kind for kind, _ in library.sources(files)] == ["file"] * 3 + ["past"] * (FOLLOWED - 3)
     assert [kind for kind, _ in library.sources(files * 5)] == ["file"] * FOLLOWED
+
+
+def test_of_all_files_together_no_more_is_read_at_once_than_of_one():
+    library = Library()
+    files = [(f"{n}.py", [n] * (AT_ONCE // 2 + 7)) for n in range(3)]
+    indexes = [index for _, index in library.sources(files)]
+    assert [len(index.tokens) for index in indexes] == [AT_ONCE // 2 + 7, AT_ONCE // 2 - 7, 0]
+    for _ in range(len(files)):
+        library.read_on()
+    assert [list(index.text) for index in indexes] == [tokens for _, tokens in files]

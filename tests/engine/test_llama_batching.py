@@ -109,7 +109,7 @@ def test_an_aborted_decode_of_many_sequences_leaves_none_of_it(tiny):
     alone = backend(tiny, n_seq_max=1)
     expected = alone.decode([Span(0, 0, [1, 2, 3, 4, 5], 1)])
     for row in rows:
-        assert np.allclose(row, expected[0], atol=1e-3)
+        assert np.allclose(row, expected[0], atol=2e-2)
     model.close()
     alone.close()
 

@@ -47,10 +47,10 @@ def test_every_token_of_a_tree_has_the_logits_of_its_path(model, parents, random
     tokens = [random.randrange(97, 123) for _ in parents]
     rows = model.decode([Span(0, 0, [*PREFIX, *tokens], 1 + len(tokens), parents, SPARE)]).copy()
     model.keep(Span(0, 0, [*PREFIX, *tokens], 1 + len(tokens), parents, SPARE), ())
-    np.testing.assert_allclose(rows[0], alone(model, PREFIX), atol=2e-3)
+    np.testing.assert_allclose(rows[0], alone(model, PREFIX), atol=2e-2)
     for node in range(len(tokens)):
         path = [tokens[i] for i in path_to(parents, node)]
-        np.testing.assert_allclose(rows[1 + node], alone(model, [*PREFIX, *path]), atol=2e-3)
+        np.testing.assert_allclose(rows[1 + node], alone(model, [*PREFIX, *path]), atol=2e-2)
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -67,7 +67,7 @@ def test_the_path_that_is_kept_goes_on_as_if_it_had_been_alone(model, parents, d
     model.keep(span, path)
     kept = [*PREFIX, 50, *(tokens[i] for i in path)]
     row = model.decode([Span(0, len(kept), [60], 1)])[0].copy()
-    np.testing.assert_allclose(row, alone(model, [*kept, 60]), atol=2e-3)
+    np.testing.assert_allclose(row, alone(model, [*kept, 60]), atol=2e-2)
     for seq in SPARE:
         assert model.decode([Span(seq, 0, [97], 1)]).shape[0] == 1, "a branch's sequence is empty again"
         model.truncate(seq, 0)
@@ -85,11 +85,11 @@ def test_two_requests_may_have_trees_in_one_decode_beside_one_that_reads(model):
     rows = model.decode(spans).copy()
     model.keep(spans[0], [1, 3])
     model.keep(spans[1], [0])
-    np.testing.assert_allclose(rows[4], alone(model, [*PREFIX[:3], 50, 98, 100]), atol=2e-3)
-    np.testing.assert_allclose(rows[6], alone(model, [*PREFIX, 51, 97]), atol=2e-3)
-    np.testing.assert_allclose(rows[10], alone(model, PREFIX), atol=2e-3)
+    np.testing.assert_allclose(rows[4], alone(model, [*PREFIX[:3], 50, 98, 100]), atol=2e-2)
+    np.testing.assert_allclose(rows[6], alone(model, [*PREFIX, 51, 97]), atol=2e-2)
+    np.testing.assert_allclose(rows[10], alone(model, PREFIX), atol=2e-2)
     row = model.decode([Span(0, 6, [60], 1)])[0].copy()
-    np.testing.assert_allclose(row, alone(model, [*PREFIX[:3], 50, 98, 100, 60]), atol=2e-3)
+    np.testing.assert_allclose(row, alone(model, [*PREFIX[:3], 50, 98, 100, 60]), atol=2e-2)
 
 
 def test_a_tree_with_more_branches_than_sequences_is_refused(model):
@@ -113,7 +113,7 @@ def test_an_aborted_tree_leaves_nothing_behind(model):
     model.decode([span])
     model.keep(span, [1])
     row = model.decode([Span(0, 6, [60], 1)])[0].copy()
-    np.testing.assert_allclose(row, alone(model, [*PREFIX, 50, 98, 60]), atol=2e-3)
+    np.testing.assert_allclose(row, alone(model, [*PREFIX, 50, 98, 60]), atol=2e-2)
 
 
 @settings(max_examples=60, deadline=None)
@@ -143,7 +143,7 @@ def test_the_output_matrix_turns_hidden_states_into_the_logits_of_the_same_rows(
     rows = model.decode(spans, hidden=True)
     states = model.hidden_states()
     assert states.shape == (5, model.capabilities.n_embd)
-    np.testing.assert_allclose(states @ tensors["output.weight"].T, rows, atol=2e-3)
+    np.testing.assert_allclose(states @ tensors["output.weight"].T, rows, atol=2e-2)
 
 
 def test_hidden_states_are_there_only_where_they_were_asked_for_and_change_no_logits(model):
@@ -152,7 +152,7 @@ def test_hidden_states_are_there_only_where_they_were_asked_for_and_change_no_lo
         model.hidden_states()
     model.truncate(0, 0)
     rows = model.decode([Span(0, 0, PREFIX, 2)], hidden=True).copy()
-    np.testing.assert_allclose(rows, plain, atol=2e-3)
+    np.testing.assert_allclose(rows, plain, atol=2e-2)
     model.decode([Span(0, len(PREFIX), [50], 1)])
     with pytest.raises(EngineError, match="hidden states"):
         model.hidden_states()

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paceline.engine.acceptance import PRIORS, STRENGTHS, bucket, prior
-from paceline.engine.drafters.library import Library
+from paceline.engine.drafters.library import AT_ONCE, PORTION, Library
 from paceline.engine.drafters.lookup import ALIKE, NEAR, LookupDrafter
 
 SOURCE = list(range(100, 140))  # no token twice, so that where a copy stands is never in doubt
@@ -265,5 +265,59 @@ def test_a_large_file_is_read_on_while_the_answer_comes():
     library, large = Library(), list(range(10_000))
     drafter = drafter_of([[1]], library, [("a.py", large)])
     before = library.n_tokens
-    drafter.extend([2])
+    drafter.catch_up()
     assert before < library.n_tokens < len(large)
+
+
+def test_a_long_prompt_is_indexed_a_piece_a_step_and_drafted_from_once_it_all_is():
+    prompt = [*SOURCE, *range(1000, 1000 + AT_ONCE + PORTION), *SOURCE[:3]]
+    drafter = drafter_of([prompt])
+    assert offers(drafter) == []
+    drafter.catch_up()
+    drafter.extend(SOURCE[3:5])
+    assert offers(drafter) == []
+    drafter.catch_up()
+    assert [list(offer.tokens) for offer in offers(drafter)] == [SOURCE[5:13]]
+
+
+def test_what_stands_where_the_index_ends_is_not_taken_for_the_end_of_the_text():
+    drafter = drafter_of([[1, 2, 3] * AT_ONCE])
+    assert offers(drafter) == []
+    for _ in range(2 * AT_ONCE // PORTION + 1):
+        drafter.catch_up()
+    assert offers(drafter)[0].tokens[:3] == [1, 2, 3]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_what_is_indexed_in_pieces_gives_the_drafts_of_what_is_indexed_at_once(data):
+    rises = st.lists(st.integers(0, 3), max_size=30)
+    before, prompt, answer = data.draw(rises), data.draw(rises), data.draw(st.lists(rises, max_size=6))
+    twins = []
+    for at_once, portion in ((2, 3), (10_000, 10_000)):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("paceline.engine.drafters.lookup.AT_ONCE", at_once)
+            patch.setattr("paceline.engine.drafters.lookup.PORTION", portion)
+            library = library_with(before)
+            drafter = drafter_of([prompt], library)
+            for tokens in answer:
+                drafter.catch_up()
+                drafter.extend(tokens)
+            for _ in range(sum(map(len, [prompt, *answer]))):
+                drafter.catch_up()
+            first = offers(drafter)
+            drafter.extend([1, 2, 1])
+            second = offers(drafter)
+            drafter.close()
+            twins.append((first, second, [list(index.text) for _, index in library.sources()]))
+    assert twins[0] == twins[1]
+
+
+def test_a_request_that_ends_before_its_prompt_is_indexed_leaves_the_beginning():
+    library, prompt = Library(), list(range(AT_ONCE + 10))
+    drafter_of([prompt, 7], library).close()
+    [(_, index)] = library.sources()
+    assert list(index.text) == prompt[:AT_ONCE]
+    again = drafter_of([[*prompt, 7, 8]], library)
+    again.close()
+    assert list(index.text) == [*prompt, 7, 8]

@@ -13,6 +13,7 @@ from paceline.lsp.place import Place
 from paceline.lsp.rhythm import Rhythm
 from paceline.lsp.telling import Telling
 from paceline.prompts.context import Attachment
+from support.lsp_wire import until
 from support.scripted_infiller import NoSurroundings, ScriptedInfiller
 
 DEFAULTS = EditorConfig()
@@ -47,7 +48,7 @@ def test_the_large_window_is_read_in_the_background_and_then_used():
         infiller = ScriptedInfiller()
         completer, ahead = desk(infiller)
         await asked(completer, ahead, place(LONG + "x = "))
-        await asyncio.sleep(0.02)
+        await until(lambda: completer.window(completer.desk(URI), place(LONG + "x = ")).full)
         (warm,) = infiller.warmed
         assert warm.options.priority == "background"
         assert [each.filename for each in warm.options.extra] == ["other.py"]
@@ -68,7 +69,10 @@ def test_a_module_that_is_imported_is_looked_at_before_all_of_its_names_are_type
         completer.surroundings.refresh = lambda where: looked.append(where.before)  # type: ignore[method-assign]
         for typed in ("import os\n", "import os\nfrom mo", "import os\nfrom models import ", "import os\nx = 1\n"):
             completer.suggestions.clear()
+            before = len(looked)
             await asked(completer, ahead, place(typed, ""))
+            if typed.endswith(("\n", "import ")):
+                await until(lambda: len(looked) > before)  # noqa: B023 - in this turn of the loop
             await asyncio.sleep(0.05)
         assert [each.split("\n", 1)[1] for each in looked] == ["", "from models import ", "x = 1\n"]
 
@@ -111,11 +115,11 @@ def test_a_jump_stops_the_reading_and_begins_another():
         answer = await completer.complete(place(LONG + "x = "))
         infiller.gate.clear()
         ahead.after(place(LONG + "x = "), answer)
-        await asyncio.sleep(0.01)
+        await until(lambda: infiller.warmed)
         ahead.after(place(LONG[:5000], LONG[5000:]), answer)
-        await asyncio.sleep(0.01)
+        await until(lambda: len(infiller.warmed) > 1)
         first, second = infiller.warmed
-        assert first.cancelled
+        await until(lambda: first.cancelled)
         assert not second.cancelled
 
     asyncio.run(scenario())
@@ -127,7 +131,8 @@ def test_the_next_line_is_computed_as_if_the_suggestion_were_taken():
         completer, ahead = desk(infiller)
         where = place("def f():\n    x = ")
         await asked(completer, ahead, where)
-        await asyncio.sleep(CALM + 0.1)
+        await until(lambda: infiller.prefetched and infiller.prefetched[0].over)
+        await asyncio.sleep(0)
         (ahead_of_time,) = infiller.prefetched
         assert ahead_of_time.prefix == "def f():\n    x = 1\n    "
         answer = await completer.complete(place("def f():\n    x = 1\n    "))
@@ -143,6 +148,7 @@ def test_who_types_on_quickly_has_nothing_computed_for_what_was_not_taken():
         completer, ahead = desk(infiller)
         for char in "abc":
             await asked(completer, ahead, place(f"x = {char}"))
+        await until(lambda: infiller.prefetched)
         await asyncio.sleep(CALM + 0.1)
         assert len(infiller.prefetched) == 1
 
@@ -181,10 +187,9 @@ def test_closing_a_document_stops_both():
         answer = await completer.complete(place(LONG + "x = "))
         infiller.gate.clear()
         ahead.after(place(LONG + "x = "), answer)
-        await asyncio.sleep(CALM + 0.1)
+        await until(lambda: infiller.warmed and infiller.prefetched)
         ahead.stop(URI)
-        await asyncio.sleep(0.01)
-        assert all(each.cancelled for each in infiller.warmed + infiller.prefetched)
+        await until(lambda: all(each.cancelled for each in infiller.warmed + infiller.prefetched))
 
     asyncio.run(scenario())
 
@@ -261,10 +266,10 @@ def test_other_files_that_a_change_of_the_settings_forbids_are_not_shown_any_mor
         completer, ahead = desk(infiller, EditorConfig(prefetch=False))
         where = place(LONG + "x = ")
         await asked(completer, ahead, where)
-        await asyncio.sleep(0.02)
+        await until(lambda: completer.window(completer.desk(URI), where).full)
         infiller.gate.clear()
         ahead.after(place(LONG[:5000], LONG[5000:]), Answer())  # another window is being read meanwhile
-        await asyncio.sleep(0.02)
+        await until(lambda: len(infiller.warmed) > 1)
         begun = len(infiller.asked)
         completer.configure(EditorConfig(prefetch=False, other_files=False), {})
         infiller.gate.set()

@@ -12,7 +12,8 @@ from pygls.exceptions import JsonRpcInternalError
 from paceline.client.events import End, Loading, Options, Progress, Text
 from paceline.errors import EngineError, InputError
 from paceline.lsp.documents import Document
-from paceline.lsp.edits import LARGEST, Edits, moved, wanted_of
+from paceline.lsp.edit_task import LARGEST, moved, wanted_of
+from paceline.lsp.edits import Edits
 
 URI = "file:///work/a.py"
 SOURCE = "import x\n\n\ndef f(a):\n    b = a\n    return b\n\n\ndef g():\n    pass\n"

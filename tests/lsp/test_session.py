@@ -17,6 +17,7 @@ from paceline.lsp.place import Place
 from paceline.lsp.rhythm import Rhythm
 from paceline.lsp.session import SHOWN, Session
 from paceline.lsp.telling import Telling
+from support.lsp_wire import until
 from support.scripted_infiller import NoSurroundings, ScriptedInfiller
 
 URI = "file:///work/a.py"
@@ -343,6 +344,7 @@ def test_the_engine_is_woken_once_by_the_first_document(run, tmp_path):
         desk = Desk(tmp_path)
         for number in range(3):
             desk.session.opened(f"file:///{number}.py", "", "", "python", "")
+        await until(lambda: desk.infiller.asked)
         await asyncio.sleep(0.01)
         (woken,) = desk.infiller.asked
         assert woken.options.warm

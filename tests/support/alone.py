@@ -22,8 +22,8 @@ from paceline.prompts.chat import Message
 from paceline.prompts.context import Attachment
 from support.real_daemon import RealDaemon
 
-# In logits. Company moves the lead of the tiny model's first choice by up to 0.008, as the cache's 16 bits are rounded in
-# another order.
+# In logits. Company moves the lead of the tiny model's first choice by up to 0.008, as the cache's 16 bits are rounded
+# in another order.
 MARGIN = 0.02
 
 
@@ -126,8 +126,8 @@ class Alone:
         return Answer(text, min(margins))
 
     def _rows(self, tokens: Sequence[int], outputs: int) -> np.ndarray:
-        """Logits behind each of the last `outputs` tokens, one after the other, as the engine computes them: a pass over
-        all of them would move what is measured by more than company does.
+        """Logits behind each of the last `outputs` tokens, one after the other, as the engine computes them: a pass
+        over all of them would move what is measured by more than company does.
         """
         self._weights.truncate(0, 0)
         known = len(tokens) - outputs + 1

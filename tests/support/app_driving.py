@@ -30,9 +30,10 @@ async def quiet(pilot):
 
 
 async def until(pilot, true):
+    """Until it is true, on a screen that has been built (a test that ends before tears it apart)."""
     for _ in range(1500):
         await pilot.pause()
-        if true():
+        if true() and pilot.app.screen.is_mounted:
             return
         await asyncio.sleep(0.01)
     raise AssertionError("it did not happen")

@@ -37,7 +37,7 @@ class Clock:
     def in_place(cls, monkeypatch: pytest.MonkeyPatch) -> "Clock":
         """Everything that the engine times is timed by this one."""
         clock = cls()
-        for module in ("engine", "sequence", "speculate"):
+        for module in ("engine", "joint", "sequence", "speculate"):
             monkeypatch.setattr(f"paceline.engine.{module}.time", clock)
         return clock
 

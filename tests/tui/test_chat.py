@@ -3,6 +3,7 @@
 import pytest
 from textual.widgets import Input
 
+from paceline.chat.turns import Attached, Draft
 from paceline.client.events import End, Pace, Text
 from paceline.config import ChatConfig, Config
 from paceline.errors import EngineError
@@ -12,6 +13,7 @@ from paceline.tui.screens.naming import NamingScreen
 from paceline.tui.screens.review import ReviewScreen
 from paceline.tui.screens.sessions import SessionsScreen
 from paceline.tui.screens.setup import SetupScreen
+from paceline.tui.widgets.footer import Footer
 from paceline.tui.widgets.notes import Notes
 from paceline.tui.widgets.prompt import Prompt
 from paceline.tui.widgets.rounds import Rounds
@@ -219,7 +221,7 @@ async def test_an_edit_that_was_cut_at_the_token_limit_is_not_certain(app, clien
         await write(pilot, "/edit app.py rename x to y", send=False)
         await pilot.press("escape", "enter")
         await until(pilot, lambda: isinstance(pilot.app.screen, ReviewScreen))
-        assert "the answer was cut" in pilot.app.screen.query_one(Notes).text
+        assert "the answer was cut" in pilot.app.screen.query_one("#notes", Notes).text
 
 
 async def test_an_earlier_message_is_edited(app, client):
@@ -329,6 +331,15 @@ async def test_a_theme_of_textuals_own_can_be_chosen(app):
         await until(pilot, lambda: "nonsense" in told(pilot))
 
 
+async def test_a_theme_that_cannot_be_seen_is_said_to_be_hidden_and_by_what(app):
+    async with app(environ={"NO_COLOR": "1"}).run_test() as pilot:
+        await write(pilot, "/theme light", send=False)
+        await pilot.press("escape", "enter")
+        await until(pilot, lambda: "NO_COLOR" in told(pilot))
+        assert 'theme = "light"' in told(pilot)
+        assert pilot.app.theme == "paceline-plain"
+
+
 @pytest.mark.parametrize("size", [(40, 12), (80, 24), (200, 60)])
 async def test_it_can_be_used_at_every_size(app, client, size):
     client.says = lambda *_: [FENCED * 5]
@@ -342,6 +353,27 @@ async def test_it_can_be_used_at_every_size(app, client, size):
         await pilot.resize_terminal(*size)
         await pilot.pause()
         assert pilot.app.screen.query_one(Prompt).region.bottom <= size[1]
+
+
+async def test_on_a_small_terminal_the_prompt_is_in_sight_whatever_stands_above_it(app, client):
+    client.gate.clear()
+    async with app().run_test(size=(40, 12)) as pilot:
+        await write(pilot, "one", send=False)
+        await pilot.press("enter", "f2", "f3")
+        screen = chat(pilot)
+        await until(pilot, lambda: screen.conversation.answering)
+        for _ in range(4):
+            screen.conversation.send(Draft("and then?"))
+        screen.attach(tuple(Attached("file", f"{number}.py", "x\n") for number in range(6)))
+        screen.output_panel.begin("make")
+        screen.output_panel.add("line\n" * 50)
+        screen.query_one(Prompt).replace_all("\n".join("abcdef"))
+        await pilot.pause(0.1)
+        prompt, footer = screen.query_one(Prompt).region, screen.query_one(Footer).region
+        assert screen.max_scroll_y == 0
+        assert (prompt.height, prompt.bottom, footer.bottom) == (3, 11, 12)
+        client.gate.set()
+        await quiet(pilot)
 
 
 async def test_markup_and_terminal_sequences_stay_text(app, client):
@@ -458,12 +490,12 @@ async def test_another_system_prompt_is_used_from_the_next_message_on(app, clien
 
 
 async def test_keys_of_the_configuration_take_the_place_of_ours(app):
-    config = Config(chat=ChatConfig(keys={"drafts": "f9"}))
+    config = Config(chat=ChatConfig(keys={"drafts": "f12"}))
     async with app(config=config).run_test() as pilot:
         transcript = chat(pilot).query_one(Transcript)
         await pilot.press("f2")
         assert not transcript.drafts
-        await pilot.press("f9")
+        await pilot.press("f12")
         assert transcript.drafts
 
 
@@ -568,7 +600,7 @@ async def test_an_answer_that_names_no_file_is_for_the_only_one_that_defines_the
         turn = chat(pilot).conversation.path[-1].id
         chat(pilot).do(chat(pilot).files.apply(turn, number))
         await until(pilot, lambda: isinstance(pilot.app.screen, ReviewScreen))
-        notes = pilot.app.screen.query_one("#notes").render().plain
+        notes = pilot.app.screen.query_one("#notes", Notes).text
         assert "the answer names no file" in notes and "UNCERTAIN" in notes
         await pilot.press("enter")  # nothing is accepted yet
         await pilot.pause()

@@ -134,6 +134,28 @@ async def test_an_export_outside_of_the_workspace_is_asked_about(app):
         assert not (here.services.root.parent / "out.md").exists()
 
 
+@pytest.mark.parametrize(
+    ("line", "name", "begins"),
+    [("/export page.html", "page.html", "<!doctype html"), ("/export md notes.txt", "notes.txt", "# ")],
+)
+async def test_an_export_is_what_its_name_says_or_what_is_asked_for(app, line, name, begins):
+    here = app()
+    async with here.run_test() as pilot:
+        await write(pilot, "Hi")
+        await obey(pilot, line)
+        await until(pilot, (here.services.root / name).exists)
+        assert (here.services.root / name).read_text("utf-8").lower().startswith(begins)
+
+
+async def test_an_export_of_which_nothing_says_what_it_is_to_be_is_not_written(app):
+    here = app()
+    async with here.run_test() as pilot:
+        await write(pilot, "Hi")
+        await obey(pilot, "/export notes.txt")
+        await until(pilot, lambda: "ends in none of .md" in told(pilot))
+        assert not (here.services.root / "notes.txt").exists()
+
+
 async def test_what_was_written_another_day_is_taken_back_only_after_a_yes(app):
     here = app()
     file = here.services.root / "a.py"

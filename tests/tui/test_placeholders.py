@@ -8,6 +8,7 @@ from paceline.chat.pastes import placeholder
 from paceline.chat.turns import Attached
 from paceline.tui.placeholders import Placeholders
 from paceline.tui.widgets.prompt import Prompt
+from support.app_driving import chat, until
 from support.transcripts import Stage
 
 LOG, OTHER, FILE = (
@@ -138,3 +139,51 @@ async def test_a_paste_that_is_taken_away_elsewhere_stays_away():
         await pilot.press("x")
         await pilot.press("backspace", "backspace")
         assert app.attached == (FILE,)
+
+
+async def test_a_paste_that_is_removed_goes_with_its_placeholder_and_both_come_back_in_one_step():
+    async with holding(LOG, OTHER) as (app, prompt, pilot):
+        assert app.placeholders.remove(LOG)
+        await pilot.pause()
+        assert (prompt.text, app.attached) == ("see [pasted text, 60 lines (2)] and", (FILE, OTHER))
+        assert prompt.text[: prompt.cursor] == "see [pasted text, 60 lines (2)]"  # it stays where it was
+        prompt.undo()
+        await pilot.pause()
+        assert prompt.text == "see [pasted text, 60 lines][pasted text, 60 lines (2)] and"
+        assert app.attached == (FILE, OTHER, LOG)
+        prompt.redo()
+        await pilot.pause()
+        assert (prompt.text, app.attached) == ("see [pasted text, 60 lines (2)] and", (FILE, OTHER))
+
+
+async def test_a_placeholder_that_was_edited_is_text_and_stays():
+    async with holding(LOG) as (app, prompt, pilot):
+        prompt.replace_all("see my log")
+        app.attach((FILE, LOG))  # as a message that is taken back brings it
+        await pilot.pause()
+        assert not app.placeholders.remove(LOG)
+        assert prompt.text == "see my log"
+
+
+async def test_a_placeholder_that_stands_for_another_paste_too_stays():
+    again = Attached("paste", LOG.name, "c\n" * 60)
+    async with holding(LOG) as (app, prompt, _):
+        app.attach((*app.attached, again))
+        assert not app.placeholders.remove(LOG)
+        assert LOG.name in prompt.text
+
+
+async def test_in_the_bar_a_paste_is_removed_from_the_prompt_as_well(app):
+    async with app().run_test() as pilot:
+        prompt = chat(pilot).query_one(Prompt)
+        await pilot.press(*"why ")
+        prompt.post_message(Prompt.Pasted(LOG.text))
+        await until(pilot, lambda: chat(pilot).attached)
+        await pilot.press("?", "shift+tab", "x")
+        await until(pilot, lambda: not chat(pilot).attached)
+        assert prompt.text == "why ?"
+        assert pilot.app.focused is prompt
+        await pilot.press("ctrl+z")
+        await until(pilot, lambda: chat(pilot).attached)
+        assert prompt.text == f"why {placeholder(chat(pilot).attached[0])}?"
+        assert chat(pilot).attached[0].text == LOG.text

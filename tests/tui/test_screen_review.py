@@ -7,6 +7,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import ConsoleOptions
 from textual.color import Color
+from textual.events import MouseScrollDown
 
 from paceline.chat.edits.changes import Change
 from paceline.chat.edits.review import accepted
@@ -337,6 +338,44 @@ async def test_on_a_small_terminal_notes_leave_room_for_the_change_and_say_that_
         assert all(row.endswith("…") for row in rows[at:end])
         assert end - at == (2 if len(changes) == 1 else 1)
         assert any(row.endswith("+ B") for row in rows)
+
+
+@pytest.mark.parametrize("changes", [(NOTED,), (NOTED, EDIT, OTHER)], ids=["one file", "several"])
+async def test_on_a_small_terminal_notes_are_read_to_their_end(changes):
+    long = replace(NOTED, notes=(*NOTED.notes, "word " * 60 + "is the last one"))
+    async with showing(ReviewScreen((long, *changes[1:])), (40, 12)) as seen:
+        assert "v Notes" in seen.text and "last one" not in seen.text
+        await seen.press("v")
+        for keys, then in ((["end"], "last one"), (["home"], "UNCERTAIN: look at"), (["down"] * 30, "last one")):
+            await seen.press(*keys)
+            for _ in range(500):
+                if then in seen.text:
+                    break
+                await seen.pilot.pause(0.01)
+            assert then in seen.text
+        await seen.press("v")
+        assert seen.app.focused is seen.app.screen.query_one(DiffView)
+        assert any(line.strip("│ ").endswith("+ B") for line in seen.lines)
+
+
+async def test_notes_are_read_with_a_mouse_too():
+    long = replace(NOTED, notes=("word " * 60 + "is the last one",))
+    async with showing(ReviewScreen([long]), (40, 12)) as seen:
+        await seen.click("UNCERTAIN")
+        notes = seen.app.screen.query_one("#notes")
+        for _ in range(500):
+            if "last one" in seen.text:
+                break
+            notes.post_message(MouseScrollDown(notes, 1, 1, 0, 1, 0, False, False, False))
+            await seen.pilot.pause(0.01)
+        assert "last one" in seen.text
+
+
+async def test_notes_that_have_room_need_no_key():
+    async with showing(ReviewScreen([NOTED, OTHER]), (80, 24)) as seen:
+        assert "v Notes" not in seen.text
+        await seen.press("v")
+        assert seen.app.focused is seen.app.screen.query_one(DiffView)
 
 
 async def test_with_room_for_them_notes_are_whole():

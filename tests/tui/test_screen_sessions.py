@@ -8,8 +8,8 @@ from textual.widgets import OptionList
 from paceline.chat.store import Store
 from paceline.chat.turns import Turn
 from paceline.errors import InputError
-from paceline.tui.screens.confirm import ConfirmScreen
 from paceline.tui.exporting import kind_of
+from paceline.tui.screens.confirm import ConfirmScreen
 from paceline.tui.screens.naming import NamingScreen
 from paceline.tui.screens.sessions import SessionsScreen
 from support.screens import showing
@@ -38,6 +38,34 @@ def ids(store):
 
 def listed(seen):
     return [option.id for option in seen.app.first.query_one("#found", OptionList).options]
+
+
+async def there(seen, kind):
+    """Until a screen of this kind is in front."""
+    for _ in range(500):
+        if isinstance(seen.app.screen, kind):
+            await seen.pilot.pause()
+            return
+        await seen.pilot.pause(0.01)
+    raise AssertionError(f"it is {seen.app.screen}")
+
+
+async def export(seen, name):
+    """Export the chosen session to a file of this name."""
+    await seen.press("f4")
+    await again(seen, name)
+
+
+async def again(seen, name=""):
+    """Enter a name for the file; "": the one that is there."""
+    await there(seen, NamingScreen)
+    await seen.press(*(["ctrl+u", *name] if name else []), "enter")
+
+
+async def answer(seen, key):
+    """To the question whether to write the file."""
+    await there(seen, ConfirmScreen)
+    await seen.press(key)
 
 
 async def test_the_newest_stands_first_and_enter_opens_it(store):
@@ -154,6 +182,7 @@ async def test_a_session_is_written_as_the_ending_says(store, tmp_path, ending, 
     async with showing(SessionsScreen(store, folder=tmp_path)) as seen:
         await seen.press("end", "down", "down")
         await export(seen, f"out.{ending}")
+        await there(seen, SessionsScreen)
         assert holds in (tmp_path / f"out.{ending}").read_text("utf-8")
         if ending == "json":
             json.loads((tmp_path / "out.json").read_text("utf-8"))
@@ -162,9 +191,13 @@ async def test_a_session_is_written_as_the_ending_says(store, tmp_path, ending, 
 async def test_a_file_that_is_there_is_replaced_only_after_a_yes(store, tmp_path):
     (tmp_path / "a.md").write_text("mine")
     async with showing(SessionsScreen(store, folder=tmp_path)) as seen:
-        await export(seen, "a.md", "n")
+        await export(seen, "a.md")
+        await answer(seen, "n")
+        await there(seen, NamingScreen)
         assert (tmp_path / "a.md").read_text() == "mine"
-        await seen.press("enter", "y")
+        await again(seen)
+        await answer(seen, "y")
+        await there(seen, SessionsScreen)
         assert (tmp_path / "a.md").read_text("utf-8") != "mine"
 
 
@@ -173,10 +206,14 @@ async def test_a_file_outside_of_the_workspace_is_pointed_out_and_written_only_a
     root.mkdir()
     async with showing(SessionsScreen(store, folder=root)) as seen:
         await export(seen, "../a.md")
+        await there(seen, ConfirmScreen)
         assert "OUTSIDE of the workspace" in seen.text
-        await seen.press("n")
+        await answer(seen, "n")
+        await there(seen, NamingScreen)
         assert not (tmp_path / "a.md").exists()
-        await seen.press("enter", "y")
+        await again(seen)
+        await answer(seen, "y")
+        await there(seen, SessionsScreen)
         assert (tmp_path / "a.md").exists()
 
 
@@ -185,8 +222,13 @@ async def test_what_cannot_be_written_is_said_and_may_be_tried_again(store, tmp_
     (tmp_path / "mine.md").write_text("mine")
     async with showing(SessionsScreen(store, folder=tmp_path)) as seen:
         await export(seen, name)
-        assert said in seen.text
-        await seen.press("ctrl+u", *"ok.md", "enter")
+        for _ in range(500):
+            if said in seen.text:
+                break
+            await seen.pilot.pause(0.01)
+        assert said in seen.text and name in seen.text  # to be mended, not written anew
+        await again(seen, "ok.md")
+        await there(seen, SessionsScreen)
         assert (tmp_path / "ok.md").exists()
 
 
@@ -201,11 +243,15 @@ async def test_a_file_that_is_there_is_replaced_in_one_step(store, tmp_path, mon
     async with showing(SessionsScreen(store, folder=tmp_path)) as seen:
         with monkeypatch.context() as disk:
             disk.setattr("os.fsync", full)
-            await export(seen, "a.md", "y")
+            await export(seen, "a.md")
+            await answer(seen, "y")
+            await there(seen, NamingScreen)
         assert "cannot write" in seen.text
         assert old.read_text() == "mine"
         assert [each.name for each in tmp_path.iterdir()] == ["a.md"]
-        await seen.press("enter", "y")
+        await again(seen)
+        await answer(seen, "y")
+        await there(seen, SessionsScreen)
     assert old.read_text("utf-8") != "mine"
     with seen_by_others:
         assert seen_by_others.read() == b"mine"
@@ -214,7 +260,17 @@ async def test_a_file_that_is_there_is_replaced_in_one_step(store, tmp_path, mon
 async def test_a_new_folder_is_made_for_an_export(store, tmp_path):
     async with showing(SessionsScreen(store, folder=tmp_path)) as seen:
         await export(seen, "new/out.md")
+        await there(seen, SessionsScreen)
     assert (tmp_path / "new" / "out.md").exists()
+
+
+async def test_nothing_is_exported_where_no_file_is_named(store, tmp_path):
+    async with showing(SessionsScreen(store, folder=tmp_path)) as seen:
+        await seen.press("f4")
+        await there(seen, NamingScreen)
+        await seen.press("escape")
+        await there(seen, SessionsScreen)
+    assert list(tmp_path.iterdir()) == []
 
 
 async def test_a_session_that_another_app_has_deleted_meanwhile_is_no_crash(store):

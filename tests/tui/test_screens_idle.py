@@ -19,6 +19,7 @@ from paceline.tui.screens.context import ContextScreen
 from paceline.tui.screens.help import HelpScreen
 from paceline.tui.screens.models import ModelsScreen
 from paceline.tui.screens.review import ReviewScreen
+from paceline.tui.screens.said import SaidScreen
 from paceline.tui.screens.sessions import SessionsScreen
 from paceline.tui.screens.setup import SetupScreen
 from support.fake_models import FakeModels
@@ -30,6 +31,7 @@ SCREENS = {
     "help": lambda: HelpScreen([]),
     "models": lambda: ModelsScreen(FakeModels()),
     "review": lambda: ReviewScreen([Change("a.py", "a\n", "b\n", "whole", True)]),
+    "said": lambda: SaidScreen("word " * 900),
     "sessions": lambda: SessionsScreen(Store(None)),
     "setup": lambda: SetupScreen(FakeModels()),
 }

@@ -51,3 +51,21 @@ def test_a_block_covers_its_own_rows_and_a_turn_all_but_the_blank_one_below_it()
     assert [row for row in rows if Selection(0).covers(turns, entry, row)] == list(rows[:-1])
     assert [row for row in rows if Selection(0, 1).covers(turns, entry, row)] == list(entry.rows_of(1))
     assert not any(Selection().covers(turns, entry, row) for row in rows)
+
+
+@given(many, st.data())
+def test_what_is_selected_is_seen_and_nothing_moves_without_need(blocks, data):
+    turns = column(blocks)
+    at = data.draw(st.sampled_from(places(blocks)))
+    before, height = data.draw(st.integers(0, 60)), data.draw(st.integers(1, 20))
+    top = at.top(turns, before, height)
+    entry = turns.entries[at.place]
+    rows = range(entry.height) if at.block is None else entry.rows_of(at.block)
+    first, last = turns.start(at.place) + rows.start, turns.start(at.place) + rows.stop - 1
+    assert top <= first and (last < top + height or top == first)  # its beginning, where it has no room
+    nearer = range(min(before, top) + 1, max(before, top)) if len(rows) < height else ()
+    assert not any(each <= first and last < each + height for each in (before, *nearer) if each != top)
+
+
+def test_where_nothing_is_selected_nothing_moves():
+    assert Selection().top(column([1, 2]), 7, 10) == 7

@@ -31,7 +31,7 @@ def test_a_theme_that_there_is_not_is_named_with_what_may_be_meant(theme, meant)
     [
         {"drafts": "f2,ctrl+t"},
         {"drafts": "f2, ctrl+t"},
-        {"chat__drafts": "f9"},
+        {"chat__drafts": "f12"},
         {"help": "&"},
         {"help": "alt+ampersand"},
         {"turns__copy": "y"},
@@ -77,7 +77,7 @@ def test_a_key_that_there_is_not_is_named(keys, said):
     [
         ({"drafts": "f3"}, "drafts and rounds"),
         ({"recall": "ctrl+g"}, "recall and prompt.editor"),  # the prompt has the focus in the same screen
-        ({"drafts": "f9", "rounds": "f9"}, "drafts and rounds"),
+        ({"drafts": "f12", "rounds": "f12"}, "drafts and rounds"),
         ({"review__all": "n"}, "review.all and review.none"),
     ],
 )

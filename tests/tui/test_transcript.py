@@ -7,7 +7,8 @@ from textual import events
 
 from paceline.chat.turns import Attached, Run
 from paceline.tui.widgets.column import KEPT
-from paceline.tui.widgets.transcript import FRAME, Transcript
+from paceline.tui.widgets.frames import FRAME
+from paceline.tui.widgets.transcript import Transcript
 from support.transcripts import answer, pieces, question, seen, talking
 
 ANSWER = """# Sums
@@ -45,7 +46,7 @@ def without_bar(transcript: Transcript) -> list[str]:
 async def finish(transcript: Transcript, pilot, turn) -> None:
     transcript.update_turn(turn)
     await pilot.pause()
-    while transcript._colouring or transcript._frame_due:
+    while transcript._colouring or transcript._frames.due:
         await pilot.pause(FRAME)
 
 
@@ -83,7 +84,7 @@ async def test_in_whatever_pieces_it_comes_the_picture_is_the_same(size, drafts)
     async with talking(answer("", state="streaming"), size=(50, 45), drafts=drafts) as (transcript, pilot):
         for piece in pieces(ANSWER, [size]):
             transcript.append(2, piece)
-            transcript._frame()
+            transcript._frames.draw()
         await finish(transcript, pilot, turn)
         assert transcript.app.screen._compositor.render_strips() == at_once
 
@@ -94,7 +95,7 @@ async def test_a_fence_is_never_blank_while_it_is_written():
         for piece in pieces("See:\n\n```python\n" + "x = 1  # one\n" * 12, [5]):
             written += piece
             transcript.append(2, piece)
-            transcript._frame()
+            transcript._frames.draw()
             await pilot.pause()
             lines = written.partition("```python\n")[2].splitlines()
             assert sum("x = 1" in line for line in seen(transcript)) >= sum("x = 1" in line for line in lines[:-1])
@@ -103,8 +104,8 @@ async def test_a_fence_is_never_blank_while_it_is_written():
 async def test_text_that_comes_within_a_frame_is_drawn_at_once():
     async with talking(answer("", state="streaming")) as (transcript, pilot):
         drawn = []
-        frame = transcript._frame
-        transcript._frame = lambda: (drawn.append(1), frame())[1]
+        frame = transcript._frames.draw
+        transcript._frames.draw = lambda: (drawn.append(1), frame())[1]
         for _ in range(500):
             transcript.append(2, "word ")
         await pilot.pause(FRAME * 2)
@@ -116,7 +117,7 @@ async def test_nothing_is_drawn_and_no_timer_runs_while_nothing_comes():
     async with talking(question("Hi"), answer(ANSWER)) as (transcript, pilot):
         await finish(transcript, pilot, answer(ANSWER))
         assert not [timer for timer in transcript._timers if timer._task is not None and not timer._task.done()]
-        assert not transcript._frame_due and not transcript._colouring
+        assert not transcript._frames.due and not transcript._colouring
 
 
 async def test_nothing_that_steers_a_terminal_and_no_markup_gets_through():

@@ -97,9 +97,9 @@ async def test_each_session_has_its_own(app, client):
         await write(pilot, "more about one", send=False)
         chat(pilot).attach((OUTPUT,))
         copy = chat(pilot).services.store.fork(first.id, chat(pilot).conversation.path[-1].id)
-        chat(pilot).open(copy)
+        chat(pilot).opening.open(copy)
         assert (prompt(pilot).text, chat(pilot).attached) == ("", ())
-        chat(pilot).open(chat(pilot).services.store.session(first.id))
+        chat(pilot).opening.open(chat(pilot).services.store.session(first.id))
         assert (prompt(pilot).text, chat(pilot).attached) == ("more about one", (OUTPUT,))
 
 
@@ -115,7 +115,7 @@ async def test_into_a_new_session_text_and_attachments_go_along_and_what_waits_s
         assert (prompt(pilot).text, chat(pilot).attached) == ("something else", (OUTPUT,))
         assert chat(pilot).conversation.queued == ()
         assert not chat(pilot).query_one(Waiting).display
-        chat(pilot).open(chat(pilot).services.store.session(first.id))
+        chat(pilot).opening.open(chat(pilot).services.store.session(first.id))
         assert prompt(pilot).text == ""
         assert [each.text for each in chat(pilot).conversation.queued] == ["two"]
 
@@ -218,7 +218,7 @@ async def test_a_message_that_is_measured_stays_with_its_session(app, client):
         measured.set()
         await pilot.pause(0.1)
         assert prompt(pilot).text == ""
-        chat(pilot).open(chat(pilot).services.store.session(first.id))
+        chat(pilot).opening.open(chat(pilot).services.store.session(first.id))
         assert prompt(pilot).text == "slow two"
 
 
@@ -245,7 +245,7 @@ async def test_into_a_new_session_that_was_begun_before_both_go(app, client):
         store = chat(pilot).services.store
         session = store.create(str(chat(pilot).services.root), "", "Another")
         await write(pilot, "important", send=False)
-        chat(pilot).open(session)
+        chat(pilot).opening.open(session)
         assert prompt(pilot).text == ""
         await write(pilot, "foo", send=False)
         await pilot.press("ctrl+n")
@@ -258,7 +258,7 @@ async def test_what_is_not_sent_outlives_its_session(app, client):
         await write(pilot, "more", send=False)
         store = chat(pilot).services.store
         store.delete(chat(pilot).conversation.session.id)
-        chat(pilot).open(store.create(str(chat(pilot).services.root), "", "Another"))
+        chat(pilot).opening.open(store.create(str(chat(pilot).services.root), "", "Another"))
         await until(pilot, lambda: "deleted in another window" in told(pilot))
         await pilot.press("ctrl+n")
         await until(pilot, lambda: prompt(pilot).text == "more")
@@ -275,9 +275,9 @@ async def test_what_cannot_be_kept_is_there_while_the_window_is_open(app, client
         other = store.create(str(chat(pilot).services.root), "", "Another")
         monkeypatch.setattr(store, "keep_unsent", full)
         await write(pilot, "more", send=False)
-        chat(pilot).open(other)
+        chat(pilot).opening.open(other)
         assert prompt(pilot).text == ""
-        chat(pilot).open(store.session(session.id))
+        chat(pilot).opening.open(store.session(session.id))
         assert prompt(pilot).text == "more"
 
 
@@ -305,7 +305,7 @@ async def test_undo_brings_nothing_back_of_another_session(app, client):
     async with app().run_test() as pilot:
         store = chat(pilot).services.store
         await write(pilot, "of the first", send=False)
-        chat(pilot).open(store.create(str(chat(pilot).services.root), "", "Another"))
+        chat(pilot).opening.open(store.create(str(chat(pilot).services.root), "", "Another"))
         await pilot.press("ctrl+z")
         await pilot.pause()
         assert prompt(pilot).text == ""

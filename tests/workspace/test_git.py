@@ -310,6 +310,15 @@ def test_how_lines_end_is_compared_as_the_person_or_the_repository_says(reposito
     assert git.changes(str(repository)) == git.untracked(str(repository)) == ()
 
 
+def test_a_working_tree_may_say_how_its_lines_end(repository):
+    (repository / "a.py").write_bytes(b"one = 1\r\ntwo = 2\r\nthree = 3\r\n")
+    run(repository, "config", "extensions.worktreeConfig", "true")
+    run(repository, "config", "--worktree", "core.autocrlf", "input")
+    assert git.changes(str(repository)) == ()
+    run(repository, "config", "extensions.worktreeConfig", "false")
+    assert len(git.changes(str(repository))) == 1
+
+
 def test_a_submodule_is_a_repository_of_its_own(repository, tmp_path):
     (repository / "a.py").write_text("one = 1\n")
     run(repository, "clone", "-q", str(repository), str(tmp_path / "outer"))

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from paceline.chat.context.walking import Walk
 from paceline.workspace.ignoring import Rules
 
 
@@ -153,3 +154,85 @@ def test_the_verdict_is_gits(tree, rules, wanted):
     asked = subprocess.run(command, cwd=tree, input="\n".join(wanted), capture_output=True, text=True, timeout=60)
     ours = Rules(str(tree))
     assert {path for path in wanted if ours.ignored(path)} == set(asked.stdout.split())
+
+
+WHO = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+
+
+def run(root, *words):
+    subprocess.run(["git", *WHO, *words], cwd=root, check=True, capture_output=True)
+
+
+@pytest.fixture
+def further(tmp_path):
+    """A further working tree of a repository."""
+    main, other = tmp_path / "main", tmp_path / "other"
+    main.mkdir()
+    run(main, "init", "-q")
+    write(main, {"a.py": "", ".git/info/exclude": "private.py\n"})
+    run(main, "add", "a.py")
+    run(main, "commit", "-qm", "first")
+    run(main, "worktree", "add", "-q", str(other))
+    return other
+
+
+needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="there is no Git")
+
+
+@needs_git
+def test_a_further_working_tree_has_the_rules_of_its_repository(further):
+    write(further, {"private.py": "", "part/private.py": "", "part/b.py": ""})
+    assert ignored(further, "private.py")
+    assert ignored(further / "part", "private.py")
+    assert not ignored(further, "a.py")
+    assert [each.path for each in Walk(str(further)).entries()] == ["a.py", "part/", "part/b.py"]
+
+
+@needs_git
+def test_the_rules_of_a_further_working_tree_are_read_again_when_they_change(further):
+    rules = Rules(str(further))
+    assert not rules.ignored("b.py")
+    (further.parent / "main/.git/info/exclude").write_text("b.py\n# longer than before\n")
+    assert rules.ignored("b.py")
+    (further / ".git").unlink()
+    run(further, "init", "-q")
+    assert not rules.ignored("b.py")
+
+
+@needs_git
+def test_a_file_of_its_working_trees_own_folder_is_no_file_of_rules(further):
+    write(further.parent / "main/.git/worktrees/other", {"info/exclude": "a.py\n"})
+    assert not ignored(further, "a.py")
+
+
+@needs_git
+@pytest.mark.parametrize(
+    "lead",
+    [
+        lambda top: (top / ".git").write_text("gitdir: \0\n"),
+        lambda top: (top / ".git").write_text("gitdir: //server/share/.git\n"),
+        lambda top: (top / ".git").write_text("gitdir: " + "../" * 2000 + "\n"),
+        lambda top: (top / ".git").write_bytes(b"gitdir: \xff\n"),
+        lambda top: (top / ".git").write_text("nothing"),
+        lambda top: commondir(top).write_text("\\\\server\\share\n"),
+        lambda top: commondir(top).write_text("../../../nowhere\n"),
+        lambda top: (commondir(top).unlink(), os.mkfifo(commondir(top))),
+        lambda top: (commondir(top).unlink(), commondir(top).symlink_to(commondir(top))),
+        lambda top: (exclude(top).unlink(), os.mkfifo(exclude(top))),
+        lambda top: (exclude(top).unlink(), exclude(top).symlink_to("/dev/zero")),
+        lambda top: exclude(top).write_bytes(b"\xff\0\n" * 100_000),
+    ],
+)
+def test_what_leads_nowhere_is_no_rule_and_holds_nobody_up(further, lead):
+    write(further, {".gitignore": "*.log\n"})
+    lead(further)
+    assert ignored(further, "x.log")
+    assert not ignored(further, "private.py")
+
+
+def commondir(top):
+    return top.parent / "main/.git/worktrees/other/commondir"
+
+
+def exclude(top):
+    return top.parent / "main/.git/info/exclude"

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 
 from paceline.chat.context.finder import Finder, Found
 from paceline.chat.context.mentions import Mention
+from paceline.chat.context.remembering import Texts
 from paceline.chat.context.symbols import language_of, symbols
 from paceline.chat.context.walking import Walk
-from paceline.chat.reading import read_text
 from paceline.chat.turns import Attached
 from paceline.errors import InputError
 from paceline.prompts.context import Attachment, with_files
@@ -18,11 +19,11 @@ from paceline.workspace.diffs import redacted
 from paceline.workspace.files import below
 from paceline.workspace.ignoring import Rules
 from paceline.workspace.kinds import is_secret_file
-from paceline.workspace.redaction import redact
 
 FOLDER = 64 * 1024  # characters of a folder's files that are shown
 LISTED = 400  # entries of a folder that are listed
 NEW = 1000  # files that Git does not follow, which are counted
+PARSED = 4  # texts of which it is remembered what they define
 NAMED = 5  # mentions that are proposed
 _LINES = "mention lines instead, as in @app.py:10-40"
 HIDDEN = "secrets in it are replaced by asterisks"
@@ -44,6 +45,8 @@ class Attaching:
         self._root = root.resolve()
         self._ignore = tuple(ignore)
         self._rules = Rules(str(self._root), self._ignore)
+        self._texts = Texts()
+        self._symbols = lru_cache(PARSED)(symbols)
 
     def of(self, found: Found, output: Attached | None = None, *, override: bool = False) -> Attached:
         """What was found. output: the last command's. Raises InputError, KeptBackError among them."""
@@ -76,7 +79,7 @@ class Attaching:
     def file(self, path: str, first: int = 0, last: int = 0, *, override: bool = False) -> Attached:
         """A file, or lines of it. path: relative to the workspace, or absolute. Raises as `of`."""
         where, name = self._allowed(path, override=override)
-        text, cut = _shown(read_text(where, name))
+        text, cut = self._shown(where, name)
         if first:
             text, lines = _lines(text, first, last, name)
             name = f"{name}:{lines}"
@@ -96,7 +99,7 @@ class Attaching:
         listing = "\n".join([*names[:LISTED], *([f"… and {len(names) - LISTED:,} more"] if names[LISTED:] else [])])
         files = [each for each in names if not each.endswith("/")]
         shown = [each for each in files if self._leads_where_it_stands(where / each, override=override)]
-        blocks, out = _files(where, shown)
+        blocks, out = self._files(where, shown)
         out += [each for each in files if each not in set(shown)]
         text = "\n\n".join([f"{name}\n{listing}", *blocks])
         return Attached("folder", name, text, str(where), _left_out(out))
@@ -154,16 +157,16 @@ class Attaching:
     def _symbol(self, found: Found, *, override: bool) -> Attached:
         """All definitions of the name in its file, or those that have the lines that are asked for."""
         where, name = self._allowed(found.path, override=override)
-        text, cut = _shown(read_text(where, name))
+        text, cut = self._shown(where, name)
         language = language_of(name)
-        every = symbols(language, text, ends=False)
+        every = self._symbols(language, text, ends=False)
         if not any(each.name == found.name for each in every):
             methods = dict.fromkeys(each.name for each in every if each.name.endswith(f".{found.name}"))
             if len(methods) != 1:
                 some = f"it has {_some(methods)}" if methods else "type @ and a part of the name"
                 raise InputError(f"{found.name} is not defined in {name}", some)
             found = replace(found, name=next(iter(methods)))
-        same = [each for each in symbols(language, text) if each.name == found.name]
+        same = [each for each in self._symbols(language, text) if each.name == found.name]
         if not same:
             raise InputError(f"{name} is no {language} as it is: where {found.name} ends is not known", _LINES)
         if found.last:
@@ -178,6 +181,26 @@ class Attaching:
                 spans.append((each.first, each.last))
         parts, lines = zip(*(_lines(text, first, last, name) for first, last in spans), strict=True)
         return Attached("symbol", f"{found.name}, {name}:{', '.join(lines)}", "\n".join(parts), str(where), cut)
+
+    def _shown(self, where: Path, name: str) -> tuple[str, str]:
+        """A file's text as a model may see it, and what was left out of it. Raises InputError."""
+        text, hidden = self._texts.read(where, name)
+        return text, HIDDEN if hidden else ""
+
+    def _files(self, folder: Path, names: Iterable[str]) -> tuple[list[str], list[str]]:
+        """Whole files as they fit into FOLDER characters, and the names of those that do not fit or are no text."""
+        blocks, out, room = list[str](), list[str](), FOLDER
+        for name in names:
+            try:
+                text = self._texts.read(folder / name, name, room)[0] if room > 0 else None
+            except InputError:
+                text = None
+            if text is None or len(text) > room:
+                out.append(name)
+                continue
+            blocks.append(f"===== {name}\n{text}")
+            room -= len(text)
+        return blocks, out
 
     def _allowed(self, path: str, *, override: bool) -> tuple[Path, str]:
         """Where a file or folder is, links followed, and its name. Raises KeptBackError, or InputError: not there."""
@@ -215,12 +238,6 @@ def _within(folder: str) -> str:
     return f"{folder.rstrip('/')}/\x01"
 
 
-def _shown(text: str) -> tuple[str, str]:
-    """The text as a model may see it, and what was left out of it."""
-    clean = redact(replace_surrogates(text))
-    return clean, HIDDEN if clean != text else ""
-
-
 def _lines(text: str, first: int, last: int, name: str) -> tuple[str, str]:
     """Lines of a text, from 1, the last included, and their numbers in words. Raises InputError beyond its end."""
     lines = text.split("\n")
@@ -230,22 +247,6 @@ def _lines(text: str, first: int, last: int, name: str) -> tuple[str, str]:
     last = min(max(first, last), count)
     part = "\n".join(lines[first - 1 : last]) + ("\n" if last < len(lines) else "")
     return part, str(first) if first == last else f"{first}-{last}"
-
-
-def _files(folder: Path, names: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Whole files as they fit into FOLDER characters, and the names of those that do not fit or are no text."""
-    blocks, out, room = list[str](), list[str](), FOLDER
-    for name in names:
-        try:
-            text = _shown(read_text(folder / name, name, room))[0] if room > 0 else None
-        except InputError:
-            text = None
-        if text is None or len(text) > room:
-            out.append(name)
-            continue
-        blocks.append(f"===== {name}\n{text}")
-        room -= len(text)
-    return blocks, out
 
 
 def _others(names: Sequence[str], *, more: bool) -> str:

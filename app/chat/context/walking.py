@@ -13,7 +13,7 @@ from paceline.workspace.kinds import is_secret_file
 from paceline.workspace.patterns import Patterns
 
 _SKIPPED = {".git", ".hg", ".svn", ".jj"}  # a repository's own folder
-_OWN, _EXCLUDE, _GIT = ".pacelineignore", ".git/info/exclude", ".gitignore"
+_OWN, _GIT = ".pacelineignore", ".gitignore"
 
 # the folder that each belongs to, relative, with a slash at its end; the outermost first
 Specs: TypeAlias = tuple[tuple[str, Patterns], ...]
@@ -87,7 +87,7 @@ class Walk(Rules):
         return matches(self.extra, path.rstrip("/") + end) or is_secret_file(path.rstrip("/") + (end and "/x"))
 
     def _git(self, top: Path, folder: str) -> Specs:
-        specs = _found(folder, self._spec(top / _EXCLUDE)) if not folder else ()
+        specs = _found(folder, self._spec(self._exclude(top))) if not folder else ()
         return specs + _found(folder, self._spec(top / folder / _GIT))
 
 

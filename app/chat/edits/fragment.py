@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
-from paceline.chat.edits import elisions, excerpt, shape
+from paceline.chat.edits import elisions, excerpt, heads, hollow, shape
 from paceline.chat.edits.definitions import Definition, definitions
 from paceline.chat.edits.fields import fields
 from paceline.chat.edits.shape import File, Indenting
@@ -16,10 +16,6 @@ from paceline.chat.edits.whole import IMPORT, LONG, gone
 _KEY = re.compile(r"(?P<name>(?:[\w.$-]+|\"[^\"]+\"))\s*[:=](?!=)")
 _SOURCE = re.compile(r"from\s+(?P<module>[\w.]+)\s+import\s+(?P<names>[\w, ]+)")
 _COMMENT = re.compile(r"(?:#(?!include|\[)|//|/\*|\*|<!--|--|\"\"\")")
-_METHOD = re.compile(r"(?:.*\(\s*&?(?:mut\s+)?(?:self|cls)\b)")
-_FREE = re.compile(
-    r"(?:(?:export|default|async|pub(?:\([^)]*\))?)\s+)*(?:function|class|const|let|var|fn|func|struct|enum|interface|type)\b"
-)
 _KEYED = {
     "toml",
     "ini",
@@ -30,7 +26,6 @@ _KEYED = {
     "yml",
 }  # where definitions are lists of keys, which may be shown in part
 _MODIFIERS = re.compile(r"(?:(?:export|default|pub(?:\([^)]*\))?|public|private|protected)\s+)+")
-_CLASS = re.compile(r"(?:[\w()]+\s+)*(?:class|interface|enum|record|struct|object|trait|union)\s+\w")
 SAME = 0.9  # of a definition's text but for its name, how much is the same where it only has another name
 
 
@@ -104,6 +99,7 @@ def _merge(work: _Work, here: int | None, there: int | None) -> None:
             work.doubt(doubt)
         elif match is not None:
             pairs[number] = match
+            _doubt_place(work, work.had[match], here)
     pairs |= _renamed(work, here, there, pairs)
     _loose(work, here, there)
     siblings = _children(work.said, there)
@@ -112,6 +108,12 @@ def _merge(work: _Work, here: int | None, there: int | None) -> None:
             _replace(work, pairs[number], number)
         elif not _ambiguous(work, number):
             _insert(work, here, siblings, number, pairs)
+
+
+def _doubt_place(work: _Work, found: Definition, here: int | None) -> None:
+    """What only another function knows is not what the answer shows by itself, or so it seems."""
+    if found.parent is not None and found.parent != here and heads.is_function(work.old, work.had[found.parent]):
+        work.doubt(f"{found.name} stands within {work.had[found.parent].name} in the file, and by itself in the answer")
 
 
 def _renamed(work: _Work, here: int | None, there: int | None, pairs: dict[int, int]) -> dict[int, int]:
@@ -145,10 +147,13 @@ def _ambiguous(work: _Work, number: int) -> bool:
 def _counterpart(work: _Work, wanted: Definition, here: int | None, *, anywhere: bool) -> tuple[int | None, str]:
     """The file's definition of this name: in the same place, or anywhere, if there is only one. And why not."""
     same = [at for at, each in enumerate(work.had) if each.name == wanted.name]
-    if not _CLASS.match(work.new[wanted.head].strip()):  # else a constructor has the name of its class
+    if not heads.is_class(work.new, wanted):  # else a constructor has the name of its class
         inside = {each.parent for each in work.had}
-        same = [at for at in same if at not in inside or not _CLASS.match(work.old[work.had[at].head].strip())]
-    found = [at for at in same if work.had[at].parent == here] or (same if anywhere else [])
+        same = [at for at in same if at not in inside or not heads.is_class(work.old, work.had[at])]
+    found = [at for at in same if work.had[at].parent == here]
+    if not found and anywhere:
+        free = heads.is_free(work.new, wanted, work.language)
+        found = [at for at in same if not free or heads.is_free(work.old, work.had[at], work.language)]
     if len(found) > 1:
         head = work.new[wanted.head].strip()
         alike = [at for at in found if work.old[work.had[at].head].strip() == head]
@@ -203,6 +208,8 @@ def _replace(work: _Work, match: int, number: int) -> None:
             work.doubt(f"what the answer leaves out of {had.name} was filled in by guessing")
     elif missing := fields(old, work.language) - fields(lines[head:], work.language):
         work.doubt(f"the answer leaves {', '.join(sorted(missing))} out of {had.name}")
+    elif hollow.hollow(old, lines, work.language):
+        work.doubt(hollow.note(had.name))
     if inner and not shown:
         lines = _with_inner(work, match, lines)
     work.placed += 1
@@ -274,8 +281,7 @@ def _insert(work: _Work, here: int | None, siblings: Sequence[int], number: int,
 def _holder(work: _Work, said: Definition) -> int | None:
     """The only class of the file, for what looks like a method."""
     holders = [at for at, each in enumerate(work.had) if each.parent is None and _children(work.had, at)]
-    head = work.new[said.head].strip()
-    method = _METHOD.match(head) is not None if work.language in ("python", "rust") else not _FREE.match(head)
+    method = heads.is_method(work.new, said, work.language)
     if len(holders) != 1 or work.language in ("go", "c", "cpp", "markdown", "toml", "yaml", "css") or not method:
         return None
     return holders[0]

@@ -6,7 +6,7 @@ is neither beyond doubt is left alone, or comes with notes that say what was gue
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from paceline.chat import naming
 from paceline.chat.blocks import DIFFS, Block, blocks
@@ -14,7 +14,7 @@ from paceline.chat.edits import excerpt, fragment, patch, replacing, shape, whol
 from paceline.chat.edits.changes import Change, Form
 from paceline.chat.edits.replacing import Replacement
 from paceline.chat.edits.splices import Outcome
-from paceline.chat.hidden import warned
+from paceline.chat.edits.target import Target
 from paceline.prompts.context import language
 from paceline.prompts.lines import line_starts, normalise
 
@@ -35,33 +35,6 @@ _AS_IT_IS = re.compile(
 )
 _MENDED = re.compile(r"\b(?:fix|correct|updat|modif|improv|solv|resolv|new\b|should\b|can be)", re.IGNORECASE)
 NEW = 0.5  # of a block's lines, how many may be those of a file that it is not named for
-
-
-@dataclass
-class _File:
-    """One file, and what the answer has made of it so far."""
-
-    path: str
-    before: str | None
-    after: str | None
-    form: Form = "whole"
-    sure: bool = True
-    notes: list[str] = field(default_factory=list)
-    touched: bool = False
-
-    def take(self, outcome: Outcome, form: Form) -> None:
-        """What one piece of the answer makes of it."""
-        if outcome.applied:
-            self.after = outcome.text
-        self.form, self.touched = form, True
-        self.sure = self.sure and outcome.sure and outcome.applied
-        self.notes += [note for note in outcome.notes if note not in self.notes]
-
-    def doubt(self, note: str) -> None:
-        """Something was guessed."""
-        self.sure = False
-        if note not in self.notes:
-            self.notes.append(note)
 
 
 def propose(
@@ -97,7 +70,7 @@ class _Proposal:
         self.given = {name: text for name, text in files.items() if len(text) <= LARGEST}
         self.wanted = wanted if wanted in self.given else ""
         self.names = names
-        self.files: dict[str, _File] = {}
+        self.files: dict[str, Target] = {}
         self.same: list[str] = []  # files that blocks show as they are
 
     def changes(self) -> tuple[Change, ...]:
@@ -122,7 +95,7 @@ class _Proposal:
                 each.doubt(f"only the first {MOST} blocks of the answer were looked at")
         if broken and not edits and not any(each.touched for each in self.files.values()) and self._usual():
             self._file(self._usual()).doubt("a search/replace block of the answer is damaged and was left out")
-        return tuple(_change(each) for each in self.files.values() if each.touched or each.notes)
+        return tuple(each.change() for each in self.files.values() if each.touched or each.notes)
 
     def _numbered(self, found: Sequence[Block]) -> Iterator[tuple[Block, int, int]]:
         """Blocks with the numbers of their first line and of the one after their last."""
@@ -131,9 +104,9 @@ class _Proposal:
         for block in found:
             yield block, numbers[block.start], numbers.get(block.end, len(starts))
 
-    def _file(self, name: str) -> _File:
+    def _file(self, name: str) -> Target:
         text = self.given.get(name)
-        return self.files.setdefault(name, _File(name, text, text))
+        return self.files.setdefault(name, Target(name, text, text))
 
     def _resolved(self, name: str) -> str:
         """The given file that an answer means by a name; "": none of them."""
@@ -152,16 +125,21 @@ class _Proposal:
     def _replace(self, edits: Sequence[Replacement], broken: int) -> None:
         by_file = dict[str, list[Replacement]]()
         for edit in edits:
-            if name := self._replaced_in(edit):
-                by_file.setdefault(name, []).append(edit)
+            by_file.setdefault(self._replaced_in(edit), []).append(edit)
+        lost = by_file.pop("", [])
         for name, mine in by_file.items():
             target = self._file(name)
             target.take(replacing.apply(mine, shape.file(target.before or "")), "replace")
             called = next((each.name for each in mine if each.name and self._resolved(each.name) != name), "")
             if called and target.before is not None:
                 target.doubt(f"the answer calls the file {called}")
+            if target.before is None:
+                self._new_name(target)
         if broken and by_file:
             self._file(next(iter(by_file))).doubt("another search/replace block is damaged and was left out")
+        if lost and by_file:
+            what = "another search/replace block was" if len(lost) == 1 else f"{len(lost)} other replacements were"
+            self._file(next(iter(by_file))).doubt(f"{what} left out: it is not clear for which file")
 
     def _replaced_in(self, edit: Replacement) -> str:
         """The file that a replacement is for: the one it names, or the only one that has its lines."""
@@ -256,7 +234,7 @@ class _Proposal:
         if outcome.foreign and target.touched:
             target.doubt("a block of code that has nothing of the file was taken for an example")
             return
-        if target.touched and outcome.text is not None and _undone(target, outcome.text):
+        if target.touched and outcome.text is not None and target.undone_by(outcome.text):
             target.doubt("a later block of the answer takes back what an earlier one changes; the later one was taken")
         target.take(outcome, form)
         if form == "fragment" and outcome.applied and (doubt := self._not_meant(block)):
@@ -306,10 +284,18 @@ class _Proposal:
         target = self._file(block.name)
         target.take(Outcome("".join(line + "\n" for line in lines), block.closed), "whole")
         target.after = "".join(line + "\n" for line in lines)
+        self._new_name(target)
         if naming.name_in_info(block.info) != block.name and not self._alone_above(block):
             target.doubt("the answer mentions this new file only in passing")
         if not block.closed:
             target.doubt("the answer ends within the code")
+
+    def _new_name(self, target: Target) -> None:
+        """A new file may be one of several that are there."""
+        parts = [each for each in target.path.split("/") if each not in ("", ".")]
+        known = [each for each in self.given if _ends_alike(each.split("/"), parts)]
+        if known:
+            target.doubt(f"it was taken for a new file: it is not clear which of {' and '.join(known[:3])} is meant")
 
     def _unsaid(self, block: Block, path: str, *, foreign: bool) -> str:
         """Why it is a guess that a block without a name is for this file; "": it is none. foreign: as of Outcome."""
@@ -362,14 +348,6 @@ def _telling(text: str | None) -> list[str]:
     return [line.rstrip() for line in shape.file(text or "").bare if line.strip()]
 
 
-def _undone(target: _File, text: str) -> bool:
-    """Whether lines that earlier blocks have brought into a file are not in this text of it any more."""
-    before, after, now = (
-        {line.strip() for line in shape.file(each or "").bare} for each in (target.before, target.after, text)
-    )
-    return not (after - before) <= now
-
-
 def _applied(text: str, lines: Sequence[str], tongue: str) -> tuple[Outcome | None, Form]:
     """What lines make of a text, and how they are meant."""
     file = shape.file(text)
@@ -377,10 +355,6 @@ def _applied(text: str, lines: Sequence[str], tongue: str) -> tuple[Outcome | No
     if not excerpt.has_marks(old, lines) and whole.is_whole(old, lines, tongue):
         return whole.apply(file, lines, tongue), "whole"
     return fragment.apply(file, lines, tongue), "fragment"
-
-
-def _change(each: _File) -> Change:
-    return warned(Change(each.path, each.before, each.after, each.form, each.sure, tuple(each.notes)))
 
 
 def _within(first: int, last: int, taken: Sequence[tuple[int, int]]) -> bool:

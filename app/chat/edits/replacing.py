@@ -26,6 +26,8 @@ _START = re.compile(
 _DIVIDER = re.compile(r"\s*={5,9}[ \t]*(?:REPLACE(?:MENT)?|UPDATED|NEW|AFTER)?[ \t]*")
 _END = re.compile(r"\s*(?:>{5,9}(?!>).{0,200}|>{3,9}[ \t]*(?:REPLACE|UPDATED|NEW|AFTER|END)\b.{0,200})")
 _FENCE = re.compile(r"\s*(?:`{3,}|~{3,})[^`]*")
+_COMMENTS = ("#", "//", "/*", "--", ";")
+_HALF = re.compile(r"\w\w")
 _FIRST_WORD = re.compile(rf"{_WORD}?:?\s*", re.IGNORECASE)
 
 
@@ -39,6 +41,7 @@ class Replacement:
     first: int
     last: int  # the line after it
     cut: bool  # the answer ends within it
+    unclear: bool = False  # it may have to be divided elsewhere
 
 
 def replacements(lines: Sequence[str]) -> tuple[list[Replacement], int]:
@@ -59,14 +62,29 @@ def replacements(lines: Sequence[str]) -> tuple[list[Replacement], int]:
             fence = next((here for here in range(at + 1, end) if _FENCE.fullmatch(lines[here])), end)
             replace, end = list(lines[at + 1 : fence]), fence
         first = at - len(search) - 1
+        unclear = False
+        if again := [here for here, line in enumerate(replace) if _DIVIDER.fullmatch(line)]:
+            search, replace, unclear = _divided(lines[first], [*search, lines[at], *replace], len(search), again)
         name = _named(lines, start, first, last) or name
         at = last = end + 1 if ended else end
         cut = not ended and end >= len(lines)
         search, replace = _unfenced(search), _unfenced(replace)
-        while replace and _DIVIDER.fullmatch(replace[-1]) and not any(map(_DIVIDER.fullmatch, search)):
-            replace.pop()  # a second one, right before the end
-        found.append(Replacement(name, tuple(search), tuple(replace), first, at, cut))
+        found.append(Replacement(name, tuple(search), tuple(replace), first, at, cut, unclear))
     return found, broken
+
+
+def _divided(start: str, lines: Sequence[str], first: int, again: Sequence[int]) -> tuple[list[str], list[str], bool]:
+    """The two parts of a block in which several lines look like its divider, and whether it is not clear which one is.
+
+    It has as many signs as the block's first line; others are text, such as what stands below a title. One more right
+    before the end is taken for a slip. first: the first of them; again: the others, counted from the line after it.
+    """
+    places = [first, *(first + 1 + at for at in again)]
+    alike = [at for at in places if lines[at].count("=") == start.count("<")] or places
+    at, last = alike[0], len(lines)
+    while len(alike) > 1 and alike[-1] == last - 1:
+        last = alike.pop()
+    return [*lines[:at]], [*lines[at + 1 : last]], len(alike) > 1
 
 
 def _until(lines: Sequence[str], at: int, mark: re.Pattern[str]) -> tuple[list[str], int, bool]:
@@ -111,6 +129,8 @@ def apply(edits: Sequence[Replacement], file: File) -> Outcome:
         result, note = _placed(edit, lines, [(each.start, each.end) for each in splices])
         if result is not None:
             splices.append(result)
+        if edit.unclear:
+            note = note or "it is not clear where what it looks for ends; the first mark was taken"
         if edit.cut:
             note = note or "the answer ends within it"
         if note:
@@ -129,7 +149,7 @@ def _placed(edit: Replacement, lines: Sequence[str], taken: Sequence[tuple[int, 
         return Splice(0, len(lines), replace), ""
     found = matching.find(search, lines)
     if (found is None or not found.good) and (within := _within(search, replace, lines)):
-        return within, ""
+        return within
     if found is None:
         again = matching.find(matching.trimmed(replace), lines) if any(line.strip() for line in replace) else None
         done = again is not None and again.grade == "exact"
@@ -142,7 +162,7 @@ def _placed(edit: Replacement, lines: Sequence[str], taken: Sequence[tuple[int, 
         return None, "the lines that it would remove are not in the file as it has them"
     new, sure = _fitted(search, matching.trimmed(replace), lines, start, end)
     if not sure and (within := _within(search, replace, lines)):
-        return within, ""
+        return within
     note = ""
     if len(places) > 1:
         note = f"the lines that it looks for stand in {len(places)} places; the first was taken"
@@ -153,17 +173,21 @@ def _placed(edit: Replacement, lines: Sequence[str], taken: Sequence[tuple[int, 
     return Splice(start, end, new), note
 
 
-def _within(search: Sequence[str], replace: Sequence[str], lines: Sequence[str]) -> Splice | None:
-    """The replacement of a text that begins or ends within lines, where the file has it once."""
+def _within(search: Sequence[str], replace: Sequence[str], lines: Sequence[str]) -> tuple[Splice, str] | None:
+    """The replacement of a text that begins or ends within lines, where the file has it once, and what is not sure."""
     text, wanted = "\n".join(lines), "\n".join(search)
     if text.count(wanted) != 1 or not matching.telling(search):
         return None
     at = text.index(wanted)
+    if _HALF.match(text[max(0, at - 1) : at + 1]) or _HALF.match(text[at + len(wanted) - 1 : at + len(wanted) + 1]):
+        return None  # it would begin or end within a word
     start, end = text.rfind("\n", 0, at) + 1, text.find("\n", at + len(wanted))
     end = len(text) if end < 0 else end
+    rest = text[at + len(wanted) : end].strip()
+    note = "" if not rest or rest.startswith(_COMMENTS) else "it replaces a part of a line; the rest of that stays"
     new = text[start:at] + "\n".join(matching.trimmed(replace)) + text[at + len(wanted) : end]
     first = text.count("\n", 0, start)
-    return Splice(first, first + text.count("\n", start, end) + 1, new.split("\n"))
+    return Splice(first, first + text.count("\n", start, end) + 1, new.split("\n")), note
 
 
 def _fitted(

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 
-from paceline.chat.edits import shape
+from paceline.chat.edits import hollow, shape
 from paceline.chat.edits.definitions import Definition, definitions
 from paceline.chat.edits.shape import File
 from paceline.chat.edits.splices import Outcome
@@ -63,6 +63,8 @@ def apply(file: File, new: Sequence[str], language: str) -> Outcome:
     notes += [f"the answer leaves out the last {_lines(back)} of the file; kept"] if back else []
     if count := lost(before, text, language):
         notes.append(lost_note(count))
+    notes += [f"the answer leaves {name} out" for name in _dropped(old, lines, language)]
+    notes += [hollow.note(name) for name in hollow.hollow(old, lines, language)]
     notes += [f"{name} is still used, but the answer leaves out where it is defined" for name in _orphans(old, lines)]
     return Outcome(text, not notes, tuple(notes))
 
@@ -163,6 +165,15 @@ def _orphans(old: Sequence[str], new: Sequence[str]) -> list[str]:
     bound = {name for line in new for name in (*_bound(line), *_DEFINED.findall(line))}
     used = {name for line in new for name in _NAME.findall(line)}
     return [name for name in dict.fromkeys(names) if name in used - bound]
+
+
+def _dropped(old: Sequence[str], new: Sequence[str], language: str) -> list[str]:
+    """Names that the file gives a value at its top, and the answer does not; unless there are others in their place."""
+    had, now = (
+        dict.fromkeys(name for line in lines if not IMPORT.match(line) for name in _bound(line)) for lines in (old, new)
+    )
+    gone, come = [name for name in had if name not in now], [name for name in now if name not in had]
+    return gone if language in hollow.LANGUAGES and len(gone) > len(come) else []
 
 
 def _bound(line: str) -> list[str]:

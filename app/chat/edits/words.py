@@ -3,6 +3,7 @@
 import difflib
 import itertools
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
@@ -11,6 +12,9 @@ LONG_LINE = 1000  # characters of a line; what changed within longer ones is not
 WORK = 100_000  # comparisons of words at most, some milliseconds; lines that need more are not compared word by word
 ALIKE = 0.3  # of the characters of two lines, how many must be the same that it makes sense to mark the others
 _WORD = re.compile(r"\w+|\s+|[^\w\s]")
+_JOINER = "\u200d"
+_MODIFIERS = re.compile("[\u1160-\u11ff\U0001f3fb-\U0001f3ff]")  # of syllables and of skins
+_EXTENDING = {"Mn", "Me", "Mc", "Cf", "Cn"}  # categories of what is seen as a part of the character before it
 
 Marks = tuple[tuple[int, int], ...]  # stretches of a line, in characters, that differ from the other line
 
@@ -24,7 +28,7 @@ def differing(old: str, new: str) -> tuple[Marks, Marks]:
     """
     if old == new or max(len(old), len(new)) > LONG_LINE:
         return (), ()
-    first, second = _WORD.findall(old), _WORD.findall(new)
+    first, second = _words(old), _words(new)
     head = _alike(first, second)
     tail = _alike(first[head:][::-1], second[head:][::-1])
     changed = _changed(first[head : len(first) - tail], second[head : len(second) - tail])
@@ -32,6 +36,23 @@ def differing(old: str, new: str) -> tuple[Marks, Marks]:
     right = _stretches(second, [(head + start, head + end) for _, _, start, end in changed])
     same = _size(old) - sum(_size(old[start:end]) for start, end in left)
     return (left, right) if 2 * same >= ALIKE * (_size(old) + _size(new)) else ((), ())
+
+
+def _words(line: str) -> list[str]:
+    """Words, blanks and signs; none of them begins within what is seen as one character."""
+    found = list[str]()
+    for word in _WORD.findall(line):
+        if found and (found[-1].endswith(_JOINER) or _extends(word[0])):
+            found[-1] += word
+        else:
+            found.append(word)
+    return found
+
+
+def _extends(character: str) -> bool:
+    return not character.isascii() and (
+        unicodedata.category(character) in _EXTENDING or _MODIFIERS.match(character) is not None
+    )
 
 
 def _changed(first: Sequence[str], second: Sequence[str]) -> list[tuple[int, int, int, int]]:

@@ -111,6 +111,9 @@ class Drafter:
     def extend(self, tokens: Sequence[int]) -> None:
         """These tokens were committed: the prompt at first, then what each round brought."""
 
+    def catch_up(self) -> None:
+        """A step goes by, be it that the prompt is read or a round: do a piece of what was put off."""
+
     def propose(self, limit: int, worth: Worth) -> Sequence[Proposal]:
         """Up to `limit` tokens that may follow, in alternatives; empty where it has no idea.
 

@@ -1,5 +1,6 @@
 """Texts that are kept at hand between requests, each in an index: conversations, files, what was generated lately."""
 
+import sys
 from array import array
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -13,8 +14,8 @@ MOST = 64  # texts that are kept, however short they are
 FOLLOWED = 8  # texts that a request looks into beside its own; following one costs half a microsecond a token
 LOST = 0.25  # share of a text that a new one may lack and still go on with its index
 WASTE = 2.0  # times a text's length that its index may grow to by that
-AT_ONCE = 4096  # tokens of a file that are indexed when it is first named; some 15 milliseconds
-PORTION = 64  # and in each round after that
+AT_ONCE = 4096  # tokens that are indexed when a request begins, of its prompt and of its files; some 15 ms each
+PORTION = 2048  # and in each step after that; some 6 ms
 
 
 class Library:
@@ -41,11 +42,12 @@ class Library:
         """About how much memory they take."""
         return sum(index.nbytes for index in self._kept.values())
 
-    def checkout(self, prompt: Sequence[int]) -> SuffixIndex:
+    def checkout(self, prompt: Sequence[int], most: int = sys.maxsize) -> SuffixIndex:
         """The index of the kept text that this prompt goes on with, extended by the rest, or a new one.
 
         Until it is given back it is nobody else's. A text of which only the end is different now (an answer that was
-        cut, a word that is being typed) will do: what they have in common is not indexed again.
+        cut, a word that is being typed) will do: what they have in common is not indexed again. most: no more tokens of
+        the rest are indexed now; the index's text then is the prompt's beginning.
         """
         new = array("i", prompt)
         best, longest = None, 0
@@ -56,9 +58,9 @@ class Library:
                 if same >= max(longest, 1) and _fits(index, len(text) - same, same, len(new)):
                     best, longest = key, same
         if best is None:
-            return SuffixIndex(new)
+            return SuffixIndex(new[:most])
         index = self._kept.pop(best)
-        index.rewrite(new)
+        index.rewrite(new[: longest + most])
         return index
 
     def give_back(self, index: SuffixIndex) -> None:
@@ -66,10 +68,14 @@ class Library:
         self._kept[next(self._numbers)] = index
         self._evict()
 
-    def reference(self, name: str, tokens: Sequence[int]) -> SuffixIndex:
+    def reference(self, name: str, tokens: Sequence[int], most: int = AT_ONCE) -> SuffixIndex:
         """The index of a file. It is made once, and what is new is added when the file has grown or its end was
-        changed. Of a large one most is indexed bit by bit (`read_on`).
+        changed. Beyond `most` tokens that is done bit by bit (`read_on`).
         """
+        return self._referred(name, tokens, most)[0]
+
+    def _referred(self, name: str, tokens: Sequence[int], most: int) -> tuple[SuffixIndex, int]:
+        """The index, and how many tokens were added to it."""
         new = array("i", tokens)
         index = self._kept.pop(name, None) or SuffixIndex()
         text = index.text
@@ -77,16 +83,16 @@ class Library:
         if not _fits(index, len(text) - same, same, len(new)):
             index, same = SuffixIndex(), 0
         index.rewrite(new[:same])
-        index.extend(new[same : same + AT_ONCE])
+        index.extend(new[same : same + most])
         self._unread.pop(name, None)
-        if same + AT_ONCE < len(new):
-            self._unread[name] = new[same + AT_ONCE :]
+        if same + most < len(new):
+            self._unread[name] = new[same + most :]
         self._kept[name] = index
         self._evict()
-        return index
+        return index, min(most, len(new) - same)
 
     def read_on(self) -> None:
-        """Index a little of what was put off."""
+        """Index a little of the files that were put off."""
         if not self._unread:
             return
         name, rest = next(iter(self._unread.items()))
@@ -101,7 +107,11 @@ class Library:
         """What a request should look into beside its own text, as kinds of evidence (engine.acceptance) and indexes:
         the files it refers to, and what other requests left behind, the latest first.
         """
-        files = [("file", self.reference(name, tokens)) for name, tokens in references[:FOLLOWED]]
+        files, left = list[tuple[str, SuffixIndex]](), AT_ONCE
+        for name, tokens in references[:FOLLOWED]:
+            index, read = self._referred(name, tokens, left)
+            left -= read
+            files.append(("file", index))
         others = [("past", index) for key, index in reversed(self._kept.items()) if isinstance(key, int)]
         return files + others[: FOLLOWED - len(files)]
 

@@ -4,13 +4,14 @@ Prompt lookup (Saxena 2023) with the longest match instead of a fixed n-gram, an
 often they followed (SuffixDecoding, Oliaro et al. 2024).
 """
 
+from array import array
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 from paceline.engine.acceptance import STRENGTHS, Bucket, bucket
 from paceline.engine.drafters.base import Drafter, Proposal, Worth
-from paceline.engine.drafters.library import Library, Reference
+from paceline.engine.drafters.library import AT_ONCE, PORTION, Library, Reference
 from paceline.engine.drafters.suffix import Cursor, Step, SuffixIndex, Walk
 
 LOOK_IN = 64  # of the prompt's last tokens, that the place in other texts is found by
@@ -41,7 +42,9 @@ class Place(NamedTuple):
 
 
 class LookupDrafter(Drafter):
-    """Drafts from texts. Costs microseconds."""
+    """Drafts from texts. Costs microseconds. A long prompt is indexed piece by piece, as others wait for each step's
+    end; until it has been, only other texts are drafted from.
+    """
 
     name = "ngram"
 
@@ -56,29 +59,44 @@ class LookupDrafter(Drafter):
         self._references = references
         self._copy = "edited" if editing else "copy"
         self._index: SuffixIndex | None = None
-        self._prompt = 0  # tokens in the index when the answer began
+        self._unread = array("i")  # committed tokens that are not yet indexed
+        self._prompt = 0  # tokens in the index before the answer's
         self._others: list[tuple[str, Cursor]] = []  # kind of the text, place in it
 
     def extend(self, tokens: Sequence[int]) -> None:
         """Index the tokens and follow them in the other texts."""
         if self._index is None:
-            self._index = self._library.checkout(tokens)
-            self._prompt = len(self._index.tokens)
+            self._index = self._library.checkout(tokens, AT_ONCE)
+            self._unread = array("i", tokens[len(self._index.text) :])
+            self._prompt = len(self._index.tokens) + len(self._unread)
             self._others = [(kind, Cursor(text)) for kind, text in self._library.sources(self._references)]
             tokens = tokens[-LOOK_IN:]
         else:
-            self._index.extend(tokens)
-            self._library.read_on()
+            self._unread.extend(tokens)
+            if len(self._unread) == len(tokens):
+                self._read(len(tokens))
         for _, cursor in self._others:
             for token in tokens:
                 cursor.advance(token)
+
+    def catch_up(self) -> None:
+        """Index a portion of the text that was put off, its own first."""
+        if self._unread:
+            self._read(PORTION)
+        else:
+            self._library.read_on()
+
+    def _read(self, most: int) -> None:
+        if self._index is not None:
+            self._index.extend(self._unread[:most])
+            del self._unread[:most]
 
     def propose(self, limit: int, worth: Worth) -> Sequence[Proposal]:
         """The usual continuation of the longest match, its strongest rival, and those of longer matches elsewhere."""
         if self._index is None or limit < 1:
             return ()
         offers: list[Proposal] = []
-        length, _ = self._index.match
+        length = 0 if self._unread else self._index.match[0]
         if length:
             own = Place(self._index, self._index.matched, length, "self", own=True)
             walk = own.walk(own.state, limit)
@@ -91,7 +109,7 @@ class LookupDrafter(Drafter):
         return offers
 
     def close(self) -> None:
-        """Leave the text to the library."""
+        """Leave the text to the library, as far as it has been indexed."""
         if self._index is not None:
             self._library.give_back(self._index)
             self._index = None

@@ -7,22 +7,25 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.containers import Vertical
 from textual.events import DescendantFocus
-from textual.timer import Timer
 from textual.widget import Widget
 
 from paceline.chat.conversation import Conversation
-from paceline.chat.happenings import Happening
 from paceline.chat.services import Services
-from paceline.chat.turns import Attached, Session, Turn, Unsent
+from paceline.chat.turns import Attached, Turn
 from paceline.config import Config
-from paceline.tui.keeping import Keeping, joined
+from paceline.tui.keeping import Keeping
+from paceline.tui.measuring import Measuring
+from paceline.tui.opening import Opening
 from paceline.tui.palette import CommandChosen, SlashProvider
 from paceline.tui.placeholders import Placeholders
+from paceline.tui.reaching import Reaching
 from paceline.tui.ready import Ready
 from paceline.tui.screens.finder import Finder
 from paceline.tui.screens.tasks import TaskScreen
 from paceline.tui.showing import Showing
+from paceline.tui.stopping import Stopping
 from paceline.tui.suggesting import Suggesting
 from paceline.tui.widgets.attachments import AttachmentBar
 from paceline.tui.widgets.footer import Footer
@@ -44,9 +47,7 @@ GREETING = """Ask something. Enter sends, Shift-Enter or Ctrl-J begins a new lin
 
 @ attaches files, symbols, the git diff · ! runs a command · / lists what else there is · ? shows all keys"""
 TURN_KEYS = "j/k move · e edit · t again · g go on · h/l branch · C copy · Esc back"
-QUIET = 0.4  # seconds without a key, after which what is written is measured
 WIDE = 110  # cells, in which all keys of a turn have room
-AGAIN = 2.0  # seconds in which a second Ctrl-C leaves
 
 
 class ChatScreen(TaskScreen):
@@ -56,6 +57,7 @@ class ChatScreen(TaskScreen):
     AUTO_FOCUS = "#prompt"
     conversation: Conversation
     COMMANDS: ClassVar = {SlashProvider}
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (18, "-high")]  # noqa: RUF012 - as Textual has it
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "stop", "Stop", id="chat.stop"),
         Binding("ctrl+c", "interrupt", "Copy, stop, or leave", show=False, priority=True, id="chat.interrupt"),
@@ -82,11 +84,7 @@ class ChatScreen(TaskScreen):
         self.services = services
         self.config = services.config
         self._wanted = session
-        self._client: AsyncClient | None = None
-        self._interrupted = float("-inf")
         self.typed_at = float("-inf")  # when something was typed last
-        self._measuring: Timer | None = None
-        self._open = False  # whether there is a conversation yet
         self.attached: tuple[Attached, ...] = ()  # with the next message
         self.going: list[Going] = []  # messages that are measured, and not said yet
         self.editing: int | None = None  # the turn that the next message takes the place of
@@ -94,6 +92,10 @@ class ChatScreen(TaskScreen):
         self.suggesting = Suggesting(self)
         self.showing = Showing(self)
         self.keeping = Keeping(self)
+        self.opening = Opening(self)
+        self.reaching = Reaching(self)
+        self.measuring = Measuring(self)
+        self.stopping = Stopping(self)
         self.placeholders = Placeholders(self)
         self.ready = Ready(self)
 
@@ -129,12 +131,13 @@ class ChatScreen(TaskScreen):
 
     def compose(self) -> ComposeResult:
         """From top to bottom."""
-        yield Transcript(id="transcript", greeting=GREETING, drafts=self.config.chat.drafts)
-        yield Rounds(id="rounds")
-        yield Legend(id="legend")
-        yield Output(id="output")
-        yield Waiting(id="waiting")
-        yield AttachmentBar(id="attachments")
+        with Vertical(id="above"):  # where all of it has no room, the prompt still has
+            yield Transcript(id="transcript", greeting=GREETING, drafts=self.config.chat.drafts)
+            yield Rounds(id="rounds")
+            yield Legend(id="legend")
+            yield Output(id="output")
+            yield Waiting(id="waiting")
+            yield AttachmentBar(id="attachments")
         yield self.suggesting.popup
         yield Prompt(
             id="prompt",
@@ -150,9 +153,9 @@ class ChatScreen(TaskScreen):
         self.show_drafts(self.config.chat.drafts)
         self.show_figures(hint="? keys")
         if self._wanted:
-            self.open(self.services.store.session(self._wanted))
+            self.opening.open(self.services.store.session(self._wanted))
         else:
-            self.begin()
+            self.opening.begin()
         self.call_after_refresh(self.after_first_picture)
 
     def after_first_picture(self) -> None:
@@ -176,60 +179,13 @@ class ChatScreen(TaskScreen):
 
     @property
     def client(self) -> "AsyncClient":
-        """The way to the engine, made when it is needed."""
-        if self._client is None:
-            self._client = self.services.connect(self.config, lambda text: self.app.call_from_thread(self.tell, text))
-        return self._client
-
-    def begin(self, title: str = "") -> None:
-        """A new session, kept once something is said. What is in the prompt goes along."""
-        prompt = self.query_one(Prompt)
-        along = Unsent(prompt.text, self.attached)
-        prompt.replace_all("")
-        self.attached = ()
-        begun = Session("", title, str(self.services.root), 0.0, 0.0, self.config.ask.system)
-        self.open(begun, along if along != Unsent() else None)
-
-    def open(self, session: Session, along: Unsent | None = None) -> None:
-        """Show a session, and what was not sent in it. The one before is stopped; what was not sent there is kept."""
-        first, self._open = not self._open, True
-        if not first:
-            self.keeping.keep(leaving=True)
-            self.conversation.stop()
-        found = joined(self.keeping.of(session.id), along or Unsent())
-
-        def happened(what: Happening) -> None:  # a session that is no longer shown ends by itself
-            if self.conversation is conversation:
-                self.showing.happened(what)
-
-        conversation = Conversation(session, self.services.store, _Later(self), happened, found.waiting)
-        self.conversation = conversation
-        self.editing = None
-        self.show_figures(state="")
-        self._put(found)
-        self.showing.waiting()
-        self.moved()
-        if first and found != Unsent():
-            self.tell("what was not sent yet is here again")
-
-    def _put(self, unsent: Unsent) -> None:
-        """Into the prompt, and above it."""
-        edited = self.conversation.turn(unsent.editing)
-        if edited is not None:
-            if edited not in self.conversation.path:
-                self.conversation.switch(edited.id, 0)  # to its branch
-            self.begin_editing(edited)
-        self.output = next((each for each in unsent.attached if each.kind == "output"), self.output)
-        self.attach(unsent.attached)
-        prompt = self.query_one(Prompt)
-        prompt.replace_all(unsent.text)
-        prompt.history.clear()  # undoing is for what is done here
+        """Whoever answers now."""
+        return self.reaching.client
 
     async def reconfigured(self, config: Config) -> None:
         """Another configuration, such as other models: the next message goes to them."""
-        client, self._client, self.config = self._client, None, config
-        if client is not None:
-            await client.aclose()
+        self.config = config
+        await self.reaching.close()
         self.sending.forget()
         self.show_figures(model="")
 
@@ -237,8 +193,7 @@ class ChatScreen(TaskScreen):
         """Stop and keep everything, and end the app."""
         self.keeping.close()
         await self.conversation.close()
-        if self._client is not None:
-            await self._client.aclose()
+        await self.reaching.close()
         self.app.exit()
 
     # --- what happens -------------------------------------------------------------------------------------------------
@@ -246,21 +201,7 @@ class ChatScreen(TaskScreen):
     def moved(self) -> None:
         """Show the branch from its beginning to its end."""
         self.query_one(Transcript).show(self.conversation.path, self.conversation.branches())
-        self.measure_soon()
-
-    def measure_soon(self) -> None:
-        """Measure what is written when nothing has been typed for a moment."""
-        if self._measuring is not None:
-            self._measuring.stop()
-        self._measuring = self.set_timer(QUIET, self._measure)
-
-    def _measure(self) -> None:
-        self._measuring = None
-        self.keeping.keep()
-        if self.conversation.path or self.query_one(Prompt).text.strip() or self.attached:
-            self.run_worker(self.sending.show(), group="measure", exclusive=True)
-        else:
-            self.show_figures(used=None)
+        self.measuring.soon()
 
     def show_figures(self, **changed: Any) -> None:  # noqa: ANN401 - fields of Figures
         """Change some of what the footer says."""
@@ -290,8 +231,11 @@ class ChatScreen(TaskScreen):
     def attach(self, attached: tuple[Attached, ...]) -> None:
         """These go with the next message."""
         self.attached = attached
-        self.query_one(AttachmentBar).show(attached)
-        self.measure_soon()
+        bar = self.query_one(AttachmentBar)
+        if bar.has_focus and not attached:  # it goes; what is typed next is meant for the message
+            self.query_one(Prompt).focus()
+        bar.show(attached)
+        self.measuring.soon()
 
     @on(Prompt.Submitted)
     def _submitted(self, event: Prompt.Submitted) -> None:
@@ -323,7 +267,7 @@ class ChatScreen(TaskScreen):
             self.action_slash("help")
             return
         self.suggesting.changed()
-        self.measure_soon()
+        self.measuring.soon()
 
     @on(DescendantFocus)
     def _focused(self, event: DescendantFocus) -> None:
@@ -379,39 +323,11 @@ class ChatScreen(TaskScreen):
 
     def action_stop(self) -> None:
         """Stop what runs; otherwise go back to the prompt, and from an edit of an earlier message to a new one."""
-        if self.acting.stop() or self.files.stop():
-            return
-        if self.conversation.answering:
-            self.conversation.stop()
-            return
-        if self.sending.stop():
-            return
-        if self.editing is not None:
-            self.end_editing()
-            self.query_one(Prompt).replace_all("")
-            self.tell("the earlier message stays as it is")
-        elif self.query_one(Prompt).has_focus:
-            self.output_panel.hide()
-        self.query_one(Transcript).action_unselect()
-        self.query_one(Prompt).focus()
+        self.stopping.stop()
 
     def action_interrupt(self) -> None:
         """Copy what is selected in the prompt; else stop what runs; else leave, at the second time."""
-        prompt = self.query_one(Prompt)
-        if prompt.has_focus and prompt.selected_text:
-            self.do(self.acting.copy(prompt.selected_text))
-        elif self.get_selected_text():
-            self.do(self.acting.copy(self.get_selected_text() or ""))
-        elif self.conversation.answering or self.acting.running or self.files.running:
-            self.action_stop()
-        elif prompt.text:
-            self.end_editing()
-            prompt.replace_all("")
-        elif time.monotonic() - self._interrupted < AGAIN:
-            self.do(self.leave())
-        else:
-            self._interrupted = time.monotonic()
-            self.tell("Ctrl-C again leaves; everything is saved")
+        self.stopping.interrupt()
 
     def action_slash(self, name: str) -> None:
         """What the command of this name does."""
@@ -425,6 +341,8 @@ class ChatScreen(TaskScreen):
         """Show how the last rounds went, or no longer."""
         rounds = self.query_one(Rounds)
         rounds.display = not rounds.display
+        if rounds.display and "-short" in self.classes:
+            self.tell("the rounds are shown once the terminal is higher")
 
     def action_undo(self) -> None:
         """Undo in the prompt while there is text in it; else take back the last change to files."""
@@ -464,14 +382,3 @@ class ChatScreen(TaskScreen):
 
     def _following(self) -> str | None:
         return self.services.history.next(self.query_one(Prompt).text)
-
-
-class _Later:
-    """The client of a screen, whichever it is when it is asked."""
-
-    def __init__(self, screen: ChatScreen) -> None:
-        self._screen = screen
-
-    def chat(self, *args: Any, **more: Any) -> Any:  # noqa: ANN401 - as AsyncClient.chat
-        """As AsyncClient.chat."""
-        return self._screen.client.chat(*args, **more)

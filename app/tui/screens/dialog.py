@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from math import inf
 from typing import ClassVar, TypeVar
 
+from textual import on
 from textual.app import App, ComposeResult, ReturnType
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -16,6 +17,8 @@ from textual.widgets import Static
 from paceline.errors import PacelineError
 from paceline.text import strip_controls
 from paceline.tui.widgets.keys import KeyLine
+from paceline.tui.widgets.notes import Notes
+from paceline.tui.widgets.passage import Passage
 
 Result = TypeVar("Result")
 MARK = "bold underline"  # also where there are no colours
@@ -67,6 +70,7 @@ class Dialog(ModalScreen[Result]):
     GUARDED: ClassVar = False  # whether it has one: those that write or fetch something
     _opened_at = inf  # of the clock that events have
     HEADING = ""
+    MORE: ClassVar = "Tab, then ↓: the rest"  # how a text is read on that has no room
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (80, "-usual"), (110, "-wide")]  # noqa: RUF012 - as Textual has it
     VERTICAL_BREAKPOINTS = [(0, "-short"), (18, "-high")]  # noqa: RUF012
 
@@ -91,7 +95,7 @@ class Dialog(ModalScreen[Result]):
             yield from self.body()
             with Vertical(id="bottom"):
                 yield from self.below()
-                yield Line(id="trouble")
+                yield Notes(id="trouble")
                 yield KeyLine()
 
     def body(self) -> ComposeResult:
@@ -102,15 +106,23 @@ class Dialog(ModalScreen[Result]):
         """What is always in sight, above the keys, however long the body is."""
         yield from ()
 
+    @on(Passage.Changed)
+    def _more_or_less(self) -> None:
+        """Say how what is out of sight is reached, while there is something."""
+        more = any(each.overflows for each in self.query(Passage))
+        self.query_one("#frame", Widget).border_subtitle = self.MORE if more else ""
+
     def head(self, text: str) -> None:
         """Change the title."""
         self.query_one("#frame", Widget).border_title = one_line(text)
 
     def tell(self, trouble: PacelineError | str) -> None:
         """Say what went wrong, and what to do about it, above the keys; an empty text takes it away."""
-        line = self.query_one("#trouble", Line)
-        line.say(str(trouble))
-        line.display = bool(str(trouble))
+        notes = self.query_one("#trouble", Notes)
+        notes.say(str(trouble))
+        if notes.has_focus and not str(trouble):
+            self.focus_previous()  # it goes
+        notes.display = bool(str(trouble))
 
 
 class GuardingApp(App[ReturnType]):

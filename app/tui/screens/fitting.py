@@ -16,6 +16,7 @@ from paceline.errors import PacelineError
 from paceline.tui.screens.dialog import Dialog, Line, one_line
 from paceline.tui.widgets.choices import Choices
 from paceline.tui.widgets.meter import Meter
+from paceline.tui.widgets.passage import Passage
 
 Measure = Callable[[Draft], Awaitable[Sizes]]
 Summarise = Callable[[Draft, Choice], Awaitable[Draft]]
@@ -45,7 +46,8 @@ class FittingScreen(Dialog[Draft | None]):
 
     def body(self) -> ComposeResult:
         """The meter, and what can be done."""
-        yield Meter(self._steps[-1][1])
+        with Passage(id="figures"):
+            yield Meter(self._steps[-1][1])
         yield Line(id="done")
         yield Choices(id="choices", markup=False)
 

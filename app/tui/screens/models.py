@@ -15,10 +15,11 @@ from paceline.chat.models_port import Models, PairChoice
 from paceline.chat.words import size
 from paceline.errors import PacelineError
 from paceline.tui.screens.confirm import ConfirmScreen, Question
-from paceline.tui.screens.dialog import Line, one_line
+from paceline.tui.screens.dialog import one_line
 from paceline.tui.screens.fetching import FetchingDialog
 from paceline.tui.widgets.choices import Choices
 from paceline.tui.widgets.fetching import Fetching
+from paceline.tui.widgets.notes import Notes
 
 
 class ModelsScreen(FetchingDialog):
@@ -48,7 +49,7 @@ class ModelsScreen(FetchingDialog):
 
     def below(self) -> ComposeResult:
         """What is to be known of the chosen one, and the download."""
-        yield Line(id="facts")
+        yield Notes(id="facts")
         yield Fetching(self._models)
 
     def on_mount(self) -> None:
@@ -61,7 +62,7 @@ class ModelsScreen(FetchingDialog):
 
     @work(exclusive=True)
     async def _ask(self) -> None:
-        facts = self.query_one("#facts", Line)
+        facts = self.query_one("#facts", Notes)
         facts.say("looking at this machine …")
         self.tell("")
         try:
@@ -82,11 +83,11 @@ class ModelsScreen(FetchingDialog):
         ]
         listed.highlighted = wanted[0] if wanted else 0
         if not self._pairs:
-            self.query_one("#facts", Line).say("The catalogue has no pairs.")
+            self.query_one("#facts", Notes).say("The catalogue has no pairs.")
 
     @on(OptionList.OptionHighlighted, "#pairs")
     def _look(self, event: OptionList.OptionHighlighted) -> None:
-        self.query_one("#facts", Line).say(_facts(self._pairs[event.option_index]))
+        self.query_one("#facts", Notes).say(_facts(self._pairs[event.option_index]))
         if not self.query_one(Fetching).pair:
             self.tell("")
 

@@ -6,7 +6,8 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
-from paceline.tui.screens.dialog import Dialog, Line
+from paceline.tui.screens.dialog import Dialog
+from paceline.tui.widgets.notes import Notes
 
 
 class NamingScreen(Dialog[str]):
@@ -37,7 +38,7 @@ class NamingScreen(Dialog[str]):
     def body(self) -> ComposeResult:
         """What helps, and the line."""
         if self._more:
-            yield Line(self._more)
+            yield Notes(self._more, id="more")
         yield Input(self._value, id="name", compact=True)
 
     def on_mount(self) -> None:

@@ -20,6 +20,7 @@ from paceline.tui.screens.dialog import Dialog, one_line
 from paceline.tui.widgets.choices import Choices
 from paceline.tui.widgets.diff import DiffView
 from paceline.tui.widgets.notes import Notes
+from paceline.tui.widgets.passage import Passage
 
 Diff = Literal["auto", "unified", "split"]
 WIDE = 110  # columns from which two sides stand beside each other
@@ -32,10 +33,12 @@ class ReviewScreen(Dialog[tuple[Accepted, ...] | None]):
     GUARDED: ClassVar = True
     AUTO_FOCUS = "DiffView"
     HEADING = "Review"
+    MORE: ClassVar = ""  # a key of its own is shown: Tab is for files
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "toggle_hunk", "Hunk", id="review.hunk"),
         Binding("enter", "apply", "Apply", id="review.apply", priority=True),
         Binding("escape,q", "leave", "Cancel", id="review.cancel"),
+        Binding("v", "read", "Notes", id="review.read"),
         Binding("a", "take(True)", "All", id="review.all"),
         Binding("n", "take(False)", "None", id="review.none"),
         Binding("j,right_square_bracket", "hunk(1)", "Next", id="review.next_hunk"),
@@ -86,8 +89,22 @@ class ReviewScreen(Dialog[tuple[Accepted, ...] | None]):
         self._refresh()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Other files are there only with several."""
+        """Other files are there only with several, and notes are read on only where they have no room."""
+        if action == "read":
+            return self.is_mounted and (self._reading or self.query_one("#notes", Notes).overflows)
         return len(self._review.changes) > 1 if action == "file" else True
+
+    @property
+    def _reading(self) -> bool:
+        return self.query_one("#notes").has_focus
+
+    def action_read(self) -> None:
+        """Give the notes room, and the keys that scroll; or the change again."""
+        self.query_one("#diff" if self._reading else "#notes").focus()
+
+    @on(Passage.Changed)
+    def _notes_overflow(self) -> None:
+        self.refresh_bindings()
 
     def action_take(self, everything: bool) -> None:
         """Accept all of this file, or nothing."""
@@ -132,8 +149,11 @@ class ReviewScreen(Dialog[tuple[Accepted, ...] | None]):
     def _show(self, at: int, *, last: bool = False) -> None:
         self._at = at
         change = self._review.changes[at]
-        self.query_one("#notes", Notes).say(_notes(change))
-        self.query_one("#notes", Notes).display = bool(change.notes) or not change.certain
+        notes = self.query_one("#notes", Notes)
+        if notes.has_focus:
+            self.action_read()
+        notes.say(_notes(change))
+        notes.display = bool(change.notes) or not change.certain
         self.query_one(DiffView).show(change, self._review.chosen(at), last=last)
         self._refresh()
 

@@ -19,6 +19,7 @@ from paceline.tui.exporting import Exporting
 from paceline.tui.screens.confirm import ConfirmScreen, Question
 from paceline.tui.screens.dialog import Dialog, Line, marked, one_line
 from paceline.tui.widgets.choices import Choices
+from paceline.tui.widgets.notes import Notes
 
 _WITH_ONE = ("open", "rename", "fork", "export", "delete")  # what is done with the chosen session
 
@@ -107,7 +108,9 @@ class SessionsScreen(Dialog[str | None]):
             getattr(self.query_one("#found", OptionList), f"action_{how}")()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """While a title is asked for, only what is done with it."""
+        """While a title is asked for, only what is done with it; while a text is read, the arrows are its own."""
+        if action == "move":
+            return not isinstance(self.focused, Notes)
         return self._naming == (action == "retitle") if action in (*_WITH_ONE, "retitle") else True
 
     def action_open(self) -> None:

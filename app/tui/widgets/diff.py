@@ -23,7 +23,7 @@ from paceline.chat.edits.words import LONG_LINE, Marks, differing
 from paceline.chat.hidden import reveal, reveal_ending
 from paceline.tui.widgets import colouring
 from paceline.tui.widgets.palette import Palette
-from paceline.tui.widgets.rows import TAB, Names, Span, cut, untab
+from paceline.tui.widgets.rows import TAB, Names, Span, cut, undivided, untab
 from paceline.tui.widgets.sides import Side, Sides
 
 STEP = 8  # columns that long lines are moved by at once
@@ -60,7 +60,7 @@ def pieces(spans: Iterable[Span], marks: Marks) -> Iterator[tuple[str, Names, bo
     """Stretches of a line as they are drawn, tabs filled up, with their styles, and whether they are marked."""
     edges = [edge for mark in marks for edge in mark]
     at = column = 0  # of the characters, and of the cells
-    for text, names in spans:
+    for text, names in undivided([*spans]):
         start = 0
         while start < len(text):
             passed = bisect_right(edges, at + start)

@@ -16,6 +16,7 @@ from paceline.chat.pace import Pace
 from paceline.chat.words import duration, size
 from paceline.errors import PacelineError
 from paceline.text import strip_controls
+from paceline.tui.widgets.notes import Notes
 
 CELLS = 20  # of the bar
 NOTES = 3  # lines that stay in sight
@@ -52,7 +53,7 @@ class Fetching(Vertical):
     def compose(self) -> ComposeResult:
         """The bar, and what was told."""
         yield Static(id="bar", markup=False)
-        yield Static(id="notes", markup=False)
+        yield Notes(id="notes")
 
     def start(self, pair: str) -> None:
         """Fetch it, or go on with it."""
@@ -90,7 +91,7 @@ class Fetching(Vertical):
     def _show(self, event: Transfer | Told) -> None:
         if isinstance(event, Told):
             self._notes = [*self._notes, event.text][-NOTES:]
-            self.query_one("#notes", Static).update(strip_controls("\n".join(self._notes)))
+            self.query_one("#notes", Notes).say("\n".join(self._notes))
         else:
             self._last = event
             self._say(line(event, self._pace))

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
+from paceline.chat.blocks import MARKDOWN, Item
 from paceline.chat.blocks import Block as Fenced
 from paceline.chat.blocks import blocks as fenced_blocks
 from paceline.text import ControlFilter, replace_surrogates
@@ -58,6 +59,7 @@ class Reader:
         self._gap = False
         self._column = 0  # of the text of the list's item that is open: what is indented may belong to it
         self._ended = False  # the last block takes no more lines
+        self._of = Item(0)  # that the last fence is in
         self._fences = 0
         self._pieces: list[str] = []
         self._prose = False  # fences are text
@@ -110,12 +112,14 @@ class Reader:
         tail = self._tail.removesuffix("\r")
         if not tail.strip() or _ONLY_MARKS.match(tail):
             return "", 0, None  # may become a fence's beginning or end
-        if fence := self._open_fence():
+        fence = self._open_fence()
+        left = fence is not None and not self._inside and self._of.leaves(tail)
+        if fence is not None and not left:
             text = self._unindented(fence, tail)
             return text, self._start + _within(tail, text), None
         trial = Reader()
         trial._gap, trial._column, trial._fences = self._gap, self._column, self._fences
-        trial._ended, trial._inside = self._ended, self._inside
+        trial._ended, trial._inside = self._ended or left, self._inside
         before = self.blocks[-1] if self.blocks else None
         if before is not None:  # a stand-in that shows whether the line goes into the block or not
             stand_in = Block(before.kind, [""], before.indent, mark=before.mark, size=before.size, starts=[0])
@@ -238,6 +242,8 @@ class Reader:
         if block.kind == "fence":
             block.number = self._fences
             self._fences += 1
+            inside = block.indent >= self._column and block.info.lower() not in MARKDOWN
+            self._of = Item(self._column if inside else 0)
         self.blocks.append(block)
         self._gap, self._ended = False, ended
 
@@ -246,6 +252,10 @@ class Reader:
         return last if last is not None and last.kind == "fence" and not last.closed and not self._ended else None
 
     def _in_fence(self, fence: Block, line: str) -> None:
+        if self._of.leaves(line):  # as the item ends, so does what is in it
+            self._ended = True
+            self._begin(line)
+            return
         match = _FENCE.fullmatch(line)
         if match and match[2].startswith(fence.mark) and not match[3]:
             fence.closed = self._ended = True

@@ -1,43 +1,51 @@
-"""A text that takes as many rows as there are for it; where they are too few, it says that there is more."""
+"""A text of anybody's that scrolls where it is longer than the rows that there are for it."""
 
+from textual.app import ComposeResult
 from textual.content import Content
-from textual.geometry import Size
-from textual.widget import Widget
+from textual.widgets import Static
 
 from paceline.text import strip_controls
-from paceline.tui.widgets.rows import breaks, shorten, untab
+from paceline.tui.widgets.passage import Passage
+from paceline.tui.widgets.rows import breaks, untab
 
 
-class Notes(Widget):
-    """Lines that are never read as markup, and are cut with a sign. Styles say how many rows they may take."""
+class Notes(Passage):
+    """Lines that are never read as markup."""
 
     def __init__(self, text: str = "", *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.text = text
+        self._lines = Static(_plain(text), markup=False)
+
+    def compose(self) -> ComposeResult:
+        """The text."""
+        yield self._lines
+
+    @property
+    def overflows(self) -> bool:
+        """Styles may have lines cut instead of broken."""
+        width, height = self.scrollable_content_region.size
+        rows = sum(len(breaks(line, max(1, width))) for line in _plain(self.text).plain.splitlines())
+        return super().overflows or (bool(self.display) and rows > height > 0)
+
+    def on_focus(self) -> None:
+        """Styles may break lines now that were cut."""
+        self._lay_out_soon()
+
+    def on_blur(self) -> None:
+        """And cut them again."""
+        self._lay_out_soon()
+
+    def _lay_out_soon(self) -> None:
+        """Once the styles are the new ones: Textual lays nothing out for another way of breaking lines alone."""
+        self.call_after_refresh(self._lines.refresh, layout=True)
 
     def say(self, text: str) -> None:
-        """Show this instead."""
+        """Show this instead, from its beginning."""
         self.text = text
-        self.refresh(layout=True)
+        self._lines.update(_plain(text))
+        self.scroll_home(animate=False)
 
-    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """Rows for all of it."""
-        return len(self._rows(width))
 
-    def render(self) -> Content:
-        """All of it, or as much of each line as a row holds, the last row with a mark where there are more lines."""
-        width, height = self.size
-        rows = self._rows(width)
-        if len(rows) > height:
-            mark = "~" if self.app.console.options.ascii_only else "…"
-            lines = self._lines()
-            rows = [shorten(line, width, mark) for line in lines[:height]]
-            if len(lines) > height > 0 and not rows[-1].endswith(mark):
-                rows[-1] = shorten(f"{rows[-1]}{mark}", width, mark)
-        return Content("\n".join(rows))
-
-    def _lines(self) -> list[str]:
-        return [untab(line) for line in strip_controls(self.text).splitlines()]
-
-    def _rows(self, width: int) -> list[str]:
-        return [line[a:b] for line in self._lines() for a, b in breaks(line, max(1, width))]
+def _plain(text: str) -> Content:
+    return Content("\n".join(untab(line) for line in strip_controls(text).splitlines()))

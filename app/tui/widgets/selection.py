@@ -45,3 +45,18 @@ class Selection:
         if self.place is None or entry is not column.entries[self.place] or row == entry.height - 1:
             return False
         return self.block is None or row in entry.rows_of(self.block)
+
+    def top(self, column: Column, top: int, height: int) -> int:
+        """The row that is to be the first in a view of so many rows, for what is selected to be seen.
+
+        top: the one that is. What is selected is laid out.
+        """
+        if self.place is None:
+            return top
+        column.lay(self.place)
+        entry = column.entries[self.place]
+        rows = range(entry.height) if self.block is None else entry.rows_of(self.block)
+        first = column.start(self.place) + rows.start
+        if first < top or len(rows) >= height:
+            return first
+        return max(top, first + len(rows) - height)

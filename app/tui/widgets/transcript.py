@@ -1,12 +1,10 @@
 """The turns of a conversation, one below the other; only what can be seen is laid out and drawn."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
-from time import monotonic
 from typing import ClassVar
 
-from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.geometry import Region, Size
@@ -16,10 +14,11 @@ from textual.widget import Widget
 
 from paceline.chat.turns import Turn
 from paceline.text import strip_controls
-from paceline.tui.widgets import colouring
 from paceline.tui.widgets.column import Column
 from paceline.tui.widgets.fence import OFFERS, Offer, offered
+from paceline.tui.widgets.frames import Frames
 from paceline.tui.widgets.layout import BLANK
+from paceline.tui.widgets.looks import NAMES, look
 from paceline.tui.widgets.message import AS_WRITTEN, Entry, branch_columns
 from paceline.tui.widgets.palette import GUTTER, Palette
 from paceline.tui.widgets.rows import Row, wrap
@@ -28,22 +27,13 @@ from paceline.tui.widgets.selection import Selection
 from paceline.tui.widgets.strips import Strips
 from paceline.tui.widgets.toasts import stand_above
 
-FRAME = 1 / 15  # seconds between pictures while text arrives
-_STYLES = (
-    *("you", "model", "branch", "attached", "state", "failed", "selected", "greeting"),
-    *("heading", "heading1", "strong", "emphasis", "struck", "code", "link", "address", "quote", "quote-mark", "mark"),
-    *("frame", "fence", "fence-title", "offer", "offer-key"),
-    *colouring.NAMES,
-    *("drafted-ngram", "drafted-edit", "drafted-draft", "drafted-lookahead", "drafted-other"),
-)
-
 
 class Transcript(RowView, can_focus=True):
     """A conversation. It follows its end while text arrives, unless the person has scrolled up."""
 
     ALLOW_SELECT = False  # with the mouse: rows are no document; blocks are copied, and terminals select by themselves
     DEFAULT_CSS = Path(__file__).with_suffix(".tcss").read_text(encoding="utf-8")
-    COMPONENT_CLASSES: ClassVar[set[str]] = {f"transcript--{name}" for name in _STYLES}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"transcript--{name}" for name in NAMES}
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j", "next", "Next turn or block", show=False, id="turns.next"),
         Binding("k", "previous", "Turn or block before", show=False, id="turns.previous"),
@@ -97,9 +87,7 @@ class Transcript(RowView, can_focus=True):
         self._column = Column()
         self._following = True
         self._at = Selection()
-        self._changed: set[int] = set()  # ids of turns with text that is not drawn yet
-        self._frame_due = False
-        self._drawn = 0.0  # when the last frame was
+        self._frames = Frames(self, self._draw)
         self._colouring = False
         self._settling = False
         self._told = False  # that a turn could not be laid out
@@ -149,7 +137,7 @@ class Transcript(RowView, can_focus=True):
             entries.append(entry)
         self._select(Selection())
         self._column = Column(entries, self._width)
-        self._changed.clear()
+        self._frames.forget()
         self._following = True
         self._settle()
         self.refresh()
@@ -164,10 +152,7 @@ class Transcript(RowView, can_focus=True):
     def append(self, turn: int, text: str, drafter: str = "") -> None:
         """More of a turn's text has come, in a piece of any size. It is drawn with the next frame."""
         self._column.entries[self._column.place(turn)].append(text, drafter)
-        self._changed.add(turn)
-        if not self._frame_due:
-            self._frame_due = True
-            self.set_timer(max(0.001, self._drawn + FRAME - monotonic()), self._frame)
+        self._frames.soon(turn)
 
     def update_turn(self, turn: Turn, branch: tuple[int, int] | None = None) -> None:
         """The turn with this id is now so. Text that stands already is not laid out again."""
@@ -293,18 +278,9 @@ class Transcript(RowView, can_focus=True):
     @property
     def _drawn_strips(self) -> Strips:
         if self._strips is None or self._strips.width != self._width:
-            palette = Palette(self._look, {*_STYLES}, self.rich_style)
+            palette = Palette(lambda name: look(self, f"transcript--{name}"), {*NAMES}, self.rich_style)
             self._strips = Strips(palette, self._width, self._offers)
         return self._strips
-
-    def _look(self, name: str) -> Style:
-        """What a style is, without what is behind it. A colour that lets something through is mixed here."""
-        styles = self.get_component_styles(f"transcript--{name}")
-        style = styles.partial_rich_style
-        colour = styles.color
-        if styles.has_rule("color") and colour.a < 1 and colour.ansi is None:
-            style += Style(color=(self.background_colors[1] + colour).rich_color)
-        return style
 
     @property
     def _width(self) -> int:
@@ -315,15 +291,11 @@ class Transcript(RowView, can_focus=True):
 
     def _redraw(self, entry: Entry) -> None:
         """Something of a turn has changed that does not come in many pieces."""
-        self._changed.add(entry.turn.id)
-        if not self._frame_due:
-            self._frame()
+        self._frames.now(entry.turn.id)
 
-    def _frame(self) -> None:
+    def _draw(self, changed: Set[int]) -> None:
         """Draws what has come since the last frame."""
-        self._frame_due, self._drawn = False, monotonic()
-        changed, self._changed = self._changed, set()
-        if not self.room.width or not changed:
+        if not self.room.width:
             return
         first = min(self._column.changed(self._column.place(turn)) for turn in changed)
         before = self.scroll_offset.y
@@ -408,14 +380,8 @@ class Transcript(RowView, can_focus=True):
         self._select(at)
         if at.place is None or not self.room.width:
             return
-        self._column.lay(at.place)
-        entry = self._column.entries[at.place]
-        rows = range(entry.height) if at.block is None else entry.rows_of(at.block)
-        first, height, top = self._column.start(at.place) + rows.start, self.room.height, self.scroll_offset.y
-        if first < top or len(rows) >= height:
-            top = first
-        elif first + len(rows) > top + height:
-            top = first + len(rows) - height
+        height = self.room.height
+        top = at.top(self._column, self.scroll_offset.y, height)
         self._following = top + height >= self._column.height
         self._settle(top)
         self.refresh()

@@ -153,7 +153,7 @@
   (pcase method
     ('workspace/configuration
      (apply #'vector (mapcar (lambda (_) (paceline--given)) (plist-get params :items))))
-    ('workspace/applyEdit (list :applied (if (paceline--apply (plist-get params :edit)) t :json-false)))
+    ('workspace/applyEdit (paceline--apply (plist-get params :edit)))
     ((or 'client/registerCapability 'client/unregisterCapability 'window/workDoneProgress/create) nil)
     ('window/showMessageRequest (message "%s" (plist-get params :message)) nil)
     (_ (jsonrpc-error :code -32601 :message "unknown"))))
@@ -162,32 +162,81 @@
   "Show what the server tells: METHOD with PARAMS."
   (pcase method
     ('window/showMessage (message "%s" (plist-get params :message)))
+    ('$/progress (paceline--progress (plist-get params :value)))
     ('window/logMessage
      (with-current-buffer (get-buffer-create "*paceline log*")
        (goto-char (point-max))
        (insert (plist-get params :message) "\n")))))
 
+(defun paceline--progress (value)
+  "Show how far an edit is: VALUE, as the protocol has it."
+  (let ((part (or (plist-get value :percentage) 0))
+        (what (or (plist-get value :message) (plist-get value :title) ""))
+        (message-log-max nil)) ; each for a moment only
+    (unless (active-minibuffer-window)
+      (if (equal (plist-get value :kind) "end")
+          (message nil)
+        (message "Paceline: %s%s" (replace-regexp-in-string "[[:cntrl:]]" " " what)
+                 (if (> part 0) (format " %d %%" part) ""))))))
+
+(defun paceline--buffer (uri)
+  "The buffer that the server knows as URI."
+  (cl-find-if (lambda (each)
+                (with-current-buffer each (and (bound-and-true-p paceline-mode) (equal (paceline--uri) uri))))
+              (buffer-list)))
+
+(defun paceline--current-p (document)
+  "Whether DOCUMENT's edits are for the text that its buffer has."
+  (let* ((text (plist-get document :textDocument))
+         (buffer (paceline--buffer (plist-get text :uri)))
+         (version (plist-get text :version)))
+    (and buffer (with-current-buffer buffer
+                  (and (null paceline--pending) (or (null version) (= version paceline--version)))))))
+
+(defun paceline--proposed (edit)
+  "An overlay that shows EDIT in the current buffer: what goes, and behind it what comes."
+  (let* ((range (plist-get edit :range))
+         (overlay (make-overlay (paceline--point (plist-get range :start)) (paceline--point (plist-get range :end)))))
+    (overlay-put overlay 'face 'diff-removed)
+    (overlay-put overlay 'after-string (propertize (plist-get edit :newText) 'face 'diff-added))
+    overlay))
+
+(defun paceline--agreed (documents)
+  "Show the edits of DOCUMENTS where they will be, and ask whether to make them."
+  (require 'diff-mode)
+  (let (shown)
+    (unwind-protect
+        (progn
+          (dolist (document documents)
+            (with-current-buffer (paceline--buffer (plist-get (plist-get document :textDocument) :uri))
+              (setq shown (append (mapcar #'paceline--proposed (plist-get document :edits)) shown))))
+          (y-or-n-p "Paceline: make this change? "))
+      (mapc #'delete-overlay shown))))
+
 (defun paceline--apply (edit)
-  "Make the changes of the workspace EDIT, after a question.
-Whether they were made."
+  "Make the changes of the workspace EDIT, once the person has seen them and agrees.
+What the server is told of it."
   (let ((documents (append (plist-get edit :documentChanges) nil)))
-    (when (and documents (y-or-n-p "Paceline: make this change? "))
-      (dolist (document documents t)
-        (let* ((uri (plist-get (plist-get document :textDocument) :uri))
-               (buffer (cl-find-if (lambda (each) (with-current-buffer each
-                                                    (and (bound-and-true-p paceline-mode)
-                                                         (equal (paceline--uri) uri))))
-                                   (buffer-list))))
-          (when buffer
-            (with-current-buffer buffer
-              (save-excursion
-                (dolist (each (sort (append (plist-get document :edits) nil)
-                                    (lambda (a b) (> (paceline--point (plist-get (plist-get a :range) :start))
-                                                     (paceline--point (plist-get (plist-get b :range) :start))))))
-                  (let ((range (plist-get each :range)))
-                    (goto-char (paceline--point (plist-get range :start)))
-                    (delete-region (point) (paceline--point (plist-get range :end)))
-                    (insert (plist-get each :newText))))))))))))
+    (cond
+     ((not (cl-every #'paceline--current-p documents))
+      '(:applied :json-false :failureReason "the text has changed meanwhile"))
+     ((not (and documents (paceline--agreed documents))) '(:applied :json-false))
+     ((not (cl-every #'paceline--current-p documents)) ; one can type elsewhere while it is asked
+      '(:applied :json-false :failureReason "the text has changed meanwhile"))
+     (t (mapc #'paceline--change documents) '(:applied t)))))
+
+(defun paceline--change (document)
+  "Make the edits of DOCUMENT, from the last one to the first."
+  (with-current-buffer (paceline--buffer (plist-get (plist-get document :textDocument) :uri))
+    (undo-boundary)
+    (save-excursion
+      (dolist (each (sort (append (plist-get document :edits) nil)
+                          (lambda (a b) (> (paceline--point (plist-get (plist-get a :range) :start))
+                                           (paceline--point (plist-get (plist-get b :range) :start))))))
+        (let ((range (plist-get each :range)))
+          (goto-char (paceline--point (plist-get range :start)))
+          (delete-region (point) (paceline--point (plist-get range :end)))
+          (insert (plist-get each :newText)))))))
 
 ;;;; Documents
 

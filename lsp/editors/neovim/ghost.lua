@@ -1,4 +1,5 @@
--- The suggestion on the screen: asking for it, drawing it, keeping it while what is typed agrees, accepting it.
+-- Paceline for Neovim. The suggestion on the screen: asking for it, drawing it, keeping it while what is typed agrees,
+-- accepting it.
 
 local M = {}
 local api, lsp = vim.api, vim.lsp
@@ -214,6 +215,15 @@ local function tell(client, item, whole, accepted)
   end
 end
 
+-- What stands between the place of Neovim's own item and the cursor; nil where that is not in front of the cursor.
+local function typed_since(range, row, col)
+  if not range then
+    return ""
+  end
+  local from = range.start -- Neovim 0.12.0 has positions in a range, later ones have numbers
+  return between(0, range.start_row or from.row, range.start_col or from.col, row, col)
+end
+
 -- Take the part of the suggestion that `part` cuts off its text. Whether there was one.
 local function take(part)
   if native then
@@ -222,10 +232,9 @@ local function take(part)
         local client = lsp.get_client_by_id(item.client_id)
         local text = type(item.insert_text) == "table" and item.insert_text.value or item.insert_text
         local row, col = cursor()
-        local from = item.range and item.range.start
-        local covered = from and between(0, from.row or from[1], from.col or from[2], row, col) or ""
-        if not client or not vim.startswith(text, covered) then
-          return
+        local covered = typed_since(item.range, row, col)
+        if not client or not covered or not vim.startswith(text, covered) then
+          return -- it stood there still, but something else has been typed
         end
         text = text:sub(#covered + 1)
         local piece = part(text)

@@ -1,33 +1,9 @@
--- Keys, and the commands that belong to them.
+-- Paceline for Neovim. Keys, and the commands that belong to them.
 
-local ghost = require("paceline.ghost")
-local api, lsp = vim.api, vim.lsp
+local ghost, editing = require("paceline.ghost"), require("paceline.editing")
+local api = vim.api
 
 local M = {}
-
---- Edit the selected lines: asks what is wanted.
-function M.edit(first, last)
-  local buf = api.nvim_get_current_buf()
-  local client = ghost.client_of(buf)
-  if not client then
-    vim.notify("Paceline is not running here; see :checkhealth vim.lsp", vim.log.levels.WARN)
-    return
-  end
-  local line = api.nvim_buf_get_lines(buf, last - 1, last, false)[1] or ""
-  local range = {
-    start = { line = first - 1, character = 0 },
-    ["end"] = { line = last - 1, character = vim.str_utfindex(line, client.offset_encoding) },
-  }
-  vim.ui.input({ prompt = "Edit with Paceline: " }, function(wish)
-    if wish and wish ~= "" then
-      client:exec_cmd({
-        title = "Edit with Paceline…",
-        command = "paceline.edit",
-        arguments = { vim.uri_from_bufnr(buf), range, lsp.util.buf_versions[buf] or vim.NIL, wish },
-      }, { bufnr = buf })
-    end
-  end)
-end
 
 -- What the key did before: what to type for it. `before` is what maparg() says.
 local function former(before, lhs)
@@ -109,7 +85,7 @@ function M.commands()
   api.nvim_create_user_command("PacelineStatus", send("paceline.status"), {})
   api.nvim_create_user_command("PacelineRestart", send("paceline.restartEngine"), {})
   api.nvim_create_user_command("PacelineEdit", function(range)
-    M.edit(range.line1, range.line2)
+    editing.edit(range.line1, range.line2)
   end, { range = true })
 end
 

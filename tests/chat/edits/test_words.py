@@ -6,10 +6,13 @@ import itertools
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.cells import split_graphemes
 
 from paceline.chat.edits.words import LONG_LINE, WORK, differing
 
-lines = st.lists(st.sampled_from(["total", "x", " ", "  ", "\t", "+", "(", ")", ",", "日本", "é", "\x1b"])).map("".join)
+plain = ["total", "x", " ", "  ", "\t", "+", "(", ")", ",", "日本", "é", "\x1b"]
+joined = ["\u0301", "\u200d", "\ufe0f", "👩", "💻", "👍", "\U0001f3fd", "का", "\u20e3", "1", "\u1161", "e", "-"]
+lines = st.lists(st.sampled_from(plain + joined)).map("".join)
 
 
 def cut(line, marks):
@@ -54,6 +57,26 @@ def test_without_what_is_marked_both_lines_are_the_same(old, new):
         assert all(before[1] <= after[0] for before, after in itertools.pairwise(marks))
     if left or right:
         assert rest(old, left) == rest(new, right)
+
+
+@given(lines, lines)
+def test_no_border_of_what_is_marked_divides_what_is_seen_as_one_character(old, new):
+    for line, marks in zip((old, new), differing(old, new), strict=True):
+        firsts = {first for first, _, _ in split_graphemes(line.replace("\t", " ").replace("\x1b", "?"))[0]}
+        assert {edge for mark in marks for edge in mark} <= firsts | {len(line)}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "gone", "come"),
+    [
+        ("a = cafe\u0301 + b", "a = cafe + b", ["cafe\u0301"], ["cafe"]),
+        ("say('👩\u200d💻') # ok", "say('👩\u200d🚀') # ok", ["👩\u200d💻"], ["👩\u200d🚀"]),
+        ("say('👍') # fine", "say('👍\U0001f3fd') # fine", ["👍"], ["👍\U0001f3fd"]),
+    ],
+)
+def test_of_what_is_seen_as_one_character_all_is_marked(old, new, gone, come):
+    left, right = differing(old, new)
+    assert (cut(old, left), cut(new, right)) == (gone, come)
 
 
 HOSTILE = [

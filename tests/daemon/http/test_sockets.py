@@ -82,10 +82,8 @@ def test_a_closed_connection_ends_the_request(unix, stream):
         head = b"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body)
         connection.sendall(head + body)
         assert eventually(lambda: bool(service.streams))
-        before = time.monotonic()
         connection.close()
         assert eventually(service.streams[0].cancelled.is_set)
-        assert time.monotonic() - before < 5
 
 
 def endless():

@@ -3,9 +3,10 @@
 The daemon stands still while a test counts what it has told so far and leaves; then it meets all of that at once.
 """
 
+import itertools
+import math
 import select
 from collections.abc import Iterator
-from itertools import pairwise
 
 import pytest
 
@@ -15,7 +16,8 @@ from support.real_daemon import SECONDS, RealDaemon, real_daemon, until
 
 ENDLESS = {"n_predict": -1, "ignore_eos": True, "speculation": "off", "return_tokens": True}
 LINE = "x = 1\n"  # five tokens
-NUMBERS = range(50)
+NUMBERS = range(500)
+ATTEMPTS = 20
 
 
 @pytest.fixture(scope="module")
@@ -66,8 +68,10 @@ def computed(daemon, slot, prompt_tokens):
 
 
 def within(steps, attempt):
-    """Whether it takes no more than these steps. A busy machine can only add some: the best of three counts."""
-    return any(attempt() <= steps for _ in range(3))
+    """Whether it takes no more than these steps. A busy machine can only add some, as one of the daemon's threads then
+    waits for a core while the engine's has one: the best of many attempts counts.
+    """
+    return any(attempt() <= steps for _ in range(ATTEMPTS))
 
 
 def test_leaving_a_stream_stops_it_within_a_step_and_changes_nothing_for_others(daemon, neighbour):
@@ -131,20 +135,26 @@ def test_who_is_cancelled_by_name_gets_no_more_than_the_step_under_way(daemon):
 
 def test_leaving_while_a_prompt_is_read_stops_the_reading_and_keeps_what_was_read(daemon, engine):
     bodies = ({"prompt": f"y{n} = 2\n{LINE * 240}", "n_predict": 8, "temperature": 0.0} for n in NUMBERS)
-    wish = engine.steady(("/completion", body) for body in bodies)
-    size = length(daemon, wish.body["prompt"])
-    with call(daemon, wish, return_progress=True) as leaving:
-        leaving.read(2)
-        slot = slot_of(daemon, size)
-        with daemon.frozen():
-            told = [event["prompt_progress"]["processed"] for event in leaving.drain()]
-            leaving.close()
-    until(lambda: daemon.slots[slot["id"]]["state"] == "idle", "nobody reads there")
-    read, chunk = daemon.slots[slot["id"]]["tokens"], max(b - a for a, b in pairwise(told))
-    assert told[-1] <= read <= told[-1] + chunk < size
-    again = daemon.post(wish.path, wish.body).json()
-    assert again["content"] == wish.expected
-    assert again["timings"]["cache_n"] == read
+    asked = (("/completion", body) for body in bodies)
+
+    def later_chunks():
+        wish = engine.steady(asked)
+        size = length(daemon, wish.body["prompt"])
+        with call(daemon, wish, return_progress=True) as leaving:
+            leaving.read(2)
+            slot = slot_of(daemon, size)
+            with daemon.frozen():
+                told = [event["prompt_progress"]["processed"] for event in leaving.drain()]
+                leaving.close()
+        until(lambda: daemon.slots[slot["id"]]["state"] == "idle", "nobody reads there")
+        read, chunk = daemon.slots[slot["id"]]["tokens"], max(b - a for a, b in itertools.pairwise(told))
+        assert told[-1] <= read < size
+        again = daemon.post(wish.path, wish.body).json()
+        assert again["content"] == wish.expected
+        assert again["timings"]["cache_n"] == read
+        return (read - told[-1]) / chunk
+
+    assert within(1, later_chunks)
 
 
 def test_leaving_while_a_prompt_is_read_without_having_heard_anything_stops_the_reading(daemon):
@@ -185,22 +195,32 @@ def test_a_completion_during_a_chat_begins_at_most_two_steps_later_than_alone(da
         daemon, "/v1/chat/completions", {**chat, "stream": True, "logprobs": True, "speculation": "off"}
     ) as running:
         running.read(5)
-        for n in range(5):
-            wish = {"prompt": f"{n} {typed}", "priority": "completion", "speculation": "off"}
-            assert steps_meanwhile(daemon, running, produced, wish) <= 1 + 2  # alone it takes one step
+        numbers = itertools.count()
+
+        def steps():
+            wish = {"prompt": f"{next(numbers)} {typed}", "priority": "completion", "speculation": "off"}
+            return steps_meanwhile(daemon, running, produced, wish)
+
+        assert within(1 + 2, steps)  # alone it takes one step
         assert not running.ended
 
 
 def test_a_completion_while_a_prompt_is_read_begins_at_most_two_steps_later_than_alone(daemon, engine):
     texts = (f"Say {n}. " + "for each of them in order " * 80 for n in NUMBERS)
     bodies = ({"messages": [{"role": "user", "content": text}], "max_tokens": 8, "temperature": 0.0} for text in texts)
-    wish = engine.steady(("/v1/chat/completions", body) for body in bodies)
-    with call(daemon, wish, return_progress=True) as running:
-        running.read(2)
-        urgent = {"prompt": "def g", "priority": "completion", "speculation": "off"}
-        assert steps_meanwhile(daemon, running, len, urgent) <= 1 + 2
-        assert not any(event["choices"][0]["delta"] for event in running.events), "it is still being read"
-        events = running.rest()
-    assert "".join(said(events)) == wish.expected
-    progress = [event["prompt_progress"]["processed"] for event in events if "prompt_progress" in event]
-    assert progress == sorted(set(progress)), "nothing was read twice"
+    asked = (("/v1/chat/completions", body) for body in bodies)
+
+    def steps():
+        wish = engine.steady(asked)
+        with call(daemon, wish, return_progress=True) as running:
+            running.read(2)
+            urgent = {"prompt": "def g", "priority": "completion", "speculation": "off"}
+            found = steps_meanwhile(daemon, running, len, urgent)
+            still_read = not any(event["choices"][0]["delta"] for event in running.events)
+            events = running.rest()
+        assert "".join(said(events)) == wish.expected
+        progress = [event["prompt_progress"]["processed"] for event in events if "prompt_progress" in event]
+        assert progress == sorted(set(progress)), "nothing was read twice"
+        return found if still_read else math.inf
+
+    assert within(1 + 2, steps)

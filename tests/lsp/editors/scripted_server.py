@@ -104,7 +104,8 @@ class ScriptedServer:
         start = {**place, "character": place["character"] - len(word)}
         edit = {"range": {"start": start, "end": place}, "newText": word + text}
         label = (word + text).split("\n")[0]
-        item = {"label": label, "filterText": label, "textEdit": edit, "kind": 1}
+        item = {"label": label, "filterText": label, "textEdit": edit, "kind": 12, "preselect": True, "sortText": " "}
+        item["command"] = {"title": "Accept", "command": "paceline.accept", "arguments": [1]}
         return {"isIncomplete": True, "items": [item] if text else []}
 
     def answer(self, message: dict[str, Any], result: object) -> None:

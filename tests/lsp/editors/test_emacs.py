@@ -40,7 +40,8 @@ def emacs(editor_program, script, folders):
             + code
             # once this is answered, the server has read all
             + "\n(when paceline--connection (jsonrpc-request paceline--connection :shutdown nil))"
-            + "\n(princ (json-serialize (apply #'vector (nreverse said))))",
+            + "\n(let ((text (json-serialize (apply #'vector (nreverse said)))))"
+            "(princ (if (multibyte-string-p text) text (decode-coding-string text 'utf-8))))",  # bytes from Emacs 30 on
             encoding="utf-8",
         )
         ended = subprocess.run(
@@ -119,6 +120,50 @@ def test_edit_sends_the_region_and_the_wish(emacs, script):
     sent = script.wait("command")[0]
     assert (sent["command"], sent["arguments"][3]) == ("paceline.edit", "louder")
     assert sent["arguments"][1] == {"start": {"line": 0, "character": 0}, "end": {"line": 1, "character": 0}}
+
+
+ASKED = """
+(defun proposed ()
+  (cl-remove-if-not (lambda (each) (eq (overlay-get each 'face) 'diff-removed))
+                    (overlays-in (point-min) (1+ (point-max)))))
+(cl-letf (((symbol-function 'y-or-n-p)
+           (lambda (_)
+             (dolist (each (proposed))
+               (say (buffer-substring-no-properties (overlay-start each) (overlay-end each))
+                    (substring-no-properties (overlay-get each 'after-string))))
+             %s)))
+  (paceline-edit 5 8 "becomes ZWEI")
+  (wait-for (lambda () (and said (not (proposed)))))
+  (say (buffer-string)))
+"""
+
+
+@pytest.mark.parametrize(("answer", "line"), [("t", "ZWEI"), ("nil", "two")])
+def test_an_edit_is_shown_and_made_only_if_the_person_says_so(emacs, script, answer, line):
+    said = emacs(ASKED % answer, text="one\ntwo\nthree\n")
+    assert said == [["two", "ZWEI"], [f"one\n{line}\nthree\n"]]
+    assert script.wait("applied")[0]["result"]["applied"] == (answer == "t")
+
+
+def test_an_edit_for_another_version_of_the_text_is_not_made(emacs):
+    said = emacs(
+        "(let ((change (list :textDocument (list :uri (paceline--uri) :version 7) :edits []))"
+        "      (edit nil))"
+        "  (setq edit (paceline--apply (list :documentChanges (vector change))))"
+        "  (say (plist-get edit :failureReason)))",
+        text="one\n",
+    )
+    assert said == [["the text has changed meanwhile"]]
+
+
+def test_how_far_an_edit_is_stands_in_the_echo_area(emacs):
+    said = emacs(
+        "(let (shown) (cl-letf (((symbol-function 'message) (lambda (&rest all) (setq shown (apply #'format all)))))"
+        " (paceline--notification nil '$/progress"
+        "  (list :token 1 :value (list :kind \"report\" :message \"writing\" :percentage 40))))"
+        " (say shown))"
+    )
+    assert said == [["Paceline: writing 40 %"]]
 
 
 def test_a_missing_program_is_said_with_what_to_do(emacs):

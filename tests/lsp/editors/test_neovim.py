@@ -94,6 +94,7 @@ def test_words_and_lines_are_accepted_one_by_one(typing, script):
     typing.until(["def area(width,"], WHOLE[6:])
     typing.keys("<M-Down>")
     typing.after([SIGNATURE])
+    script.until(lambda: len(script.notified("textDocument/didPartiallyAcceptCompletion")) == 3)
     parts = script.notified("textDocument/didPartiallyAcceptCompletion")
     assert parts[0]["acceptedLength"] == len("width")
     assert script.commands() == []
@@ -145,6 +146,70 @@ def test_edit_asks_what_is_wanted_and_sends_the_lines(neovim, script):
     assert place == {"start": {"line": 1, "character": 0}, "end": {"line": 2, "character": 5}}
 
 
+ASKED = """
+local answer = ...
+vim.ui.input = function(_, done) done('becomes ZWEI') end
+vim.fn.confirm = function(question)
+  local space = vim.api.nvim_get_namespaces()["paceline.edit"]
+  _G.told = vim.inspect(vim.tbl_map(function(mark)
+    return { mark[2], mark[4].hl_group or mark[4].virt_lines[1][1][1] }
+  end, vim.api.nvim_buf_get_extmarks(0, space, 0, -1, { details = true })))
+  return answer
+end
+"""
+
+
+@pytest.mark.parametrize(("answer", "line"), [(1, "ZWEI"), (2, "two"), (0, "two")])
+def test_an_edit_is_shown_and_made_only_if_the_person_says_so(neovim, script, answer, line):
+    neovim.set_up(script)
+    neovim.open(script, "one\ntwo\nthree\n")
+    neovim.lua(ASKED, answer)
+    neovim.api.command("2PacelineEdit")
+    applied = script.wait("applied")[0]["result"]["applied"]
+    assert applied == (answer == 1)
+    assert neovim.state()[0] == ["one", line, "three"]
+    seen = neovim.told()
+    assert '{ 1, "DiffDelete" }' in seen and '{ 1, "ZWEI" }' in seen
+    left = "return #vim.api.nvim_buf_get_extmarks(0, vim.api.nvim_get_namespaces()['paceline.edit'], 0, -1, {})"
+    assert neovim.lua(left) == 0
+
+
+def test_an_edit_that_comes_while_it_cannot_be_made_says_why(neovim, script):
+    neovim.set_up(script)
+    neovim.open(script, "one\ntwo\nthree\n")
+    neovim.lua(ASKED, 1)
+    neovim.lua("vim.lsp.util.apply_workspace_edit = function() error('too late') end")
+    neovim.api.command("2PacelineEdit")
+    result = script.wait("applied")[0]["result"]
+    assert not result["applied"] and "too late" in result["failureReason"]
+
+
+def test_an_edit_for_another_version_of_the_text_is_not_made(neovim, script):
+    neovim.set_up(script)
+    neovim.open(script, "one\ntwo\nthree\n")
+    neovim.lua(ASKED, 1)
+    uri = neovim.lua("return vim.uri_from_bufnr(0)")
+    place = {"start": {"line": 1, "character": 0}, "end": {"line": 1, "character": 3}}
+    change = {"textDocument": {"uri": uri, "version": -7}, "edits": [{"range": place, "newText": "ZWEI"}]}
+    params = {"label": "Edit with Paceline", "edit": {"documentChanges": [change]}}
+    context = {"client_id": neovim.lua("return vim.lsp.get_clients()[1].id")}
+    result = neovim.lua("return require('paceline.editing').apply(nil, ...)", params, context)
+    assert result == {"applied": False, "failureReason": "the text has changed meanwhile"}
+    assert neovim.state()[0] == ["one", "two", "three"]
+
+
+def test_how_far_an_edit_is_stands_in_the_last_line(neovim, script):
+    neovim.set_up(script)
+    neovim.open(script)
+    neovim.lua(
+        "vim.api.nvim_echo = function(chunks) _G.told = chunks[1][1] end;"
+        "local value = { kind = 'report', message = 'writing', percentage = 40 };"
+        "vim.api.nvim_exec_autocmds('LspProgress', { data = { client_id = vim.lsp.get_clients()[1].id,"
+        " params = { token = 1, value = value } } })"
+    )
+    assert neovim.told() == "Paceline: writing 40 %"
+
+
 def test_a_missing_server_is_said_once_with_what_to_do(neovim):
     neovim.lua("require('paceline').setup({ cmd = { 'no-such-paceline', 'lsp' } })")
     assert neovim.messages().count("paceline editor neovim --write") == 1
@@ -159,7 +224,7 @@ def test_the_status_command_shows_what_the_server_says(typing):
 
 STAND_IN = """
 vim.lsp.inline_completion = {
-  enable = function(on, filter) _G.enabled = { on, filter.bufnr } end,
+  enable = function(on, filter) _G.enabled = { on, filter } end,
   select = function(how) _G.selected = how.count end,
   get = function(how)
     if not _G.item then return false end
@@ -170,13 +235,13 @@ vim.lsp.inline_completion = {
 """
 
 
-def test_neovims_own_display_is_used_where_there_is_one(neovim, script):
+def test_neovims_own_display_is_used_where_that_is_wished(neovim, script):
     neovim.lua(STAND_IN)
-    neovim.set_up(script)
+    neovim.set_up(script, "{ native = true }")
     neovim.open(script)
     neovim.keys("idef area(")
     neovim.after(["def area("])
-    assert neovim.lua("return _G.enabled") == [True, neovim.api.current.buffer.number]
+    assert neovim.lua("return _G.enabled") == [True, {"bufnr": neovim.api.current.buffer.number}]
     assert script.heard("ask") == []
     neovim.keys("<Tab>")
     neovim.after(["def area(\t"])
@@ -187,6 +252,30 @@ def test_neovims_own_display_is_used_where_there_is_one(neovim, script):
     neovim.keys("<BS><M-Right>")
     neovim.after(["def area(width"])
     assert script.commands() == []
-    neovim.keys("<Tab>")
-    neovim.after(["def area(widthwidth, height"])
+    neovim.keys("<Esc>ccdef area(<Tab>")
+    neovim.after(["def area(width, height"])
     assert [entry["command"] for entry in script.wait("command")] == ["paceline.accept"]
+
+
+@pytest.mark.parametrize("place", ["{ start = { row = 0, col = 9 } }", "{ start_row = 0, start_col = 9 }"])
+def test_of_an_older_item_of_neovims_own_only_what_is_not_typed_yet_is_accepted(neovim, script, place):
+    neovim.lua(STAND_IN)
+    neovim.set_up(script, "{ native = true }")
+    neovim.open(script)
+    neovim.keys("idef area(wi")
+    neovim.after(["def area(wi"])
+    neovim.lua(
+        f"_G.item = {{ client_id = vim.lsp.get_clients()[1].id, insert_text = 'width, height', range = {place} }}"
+    )
+    neovim.keys("<Tab>")
+    neovim.after(["def area(width, height"])
+    neovim.keys("<Esc>ccdef area(hi<Tab>!")
+    neovim.after(["def area(hi!"])
+
+
+def test_neovims_own_display_is_off_for_paceline_where_its_own_is_on(neovim, script):
+    neovim.lua(STAND_IN)
+    neovim.set_up(script)
+    neovim.open(script)
+    wanted = neovim.lua("return { false, { client_id = vim.lsp.get_clients()[1].id } }")
+    assert neovim.lua("return _G.enabled") == wanted

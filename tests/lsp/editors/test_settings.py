@@ -71,3 +71,14 @@ def test_every_file_of_the_extension_is_installed():
     (vscode,) = (each for each in editors.known() if each.name == "vscode")
     installed = {source for step in vscode.step if step.kind == "file" for source in step.sources}
     assert {f"vscode/src/{path.name}" for path in (EDITORS / "vscode/src").iterdir()} <= installed
+
+
+def test_every_file_among_a_person_s_own_says_whose_it_is_so_a_later_one_may_replace_it():
+    steps = [step for each in editors.known() for step in each.step if step.kind == "file" and not step.own]
+    unsaid = [name for step in steps for name in step.sources if "Paceline" not in (EDITORS / name).read_text()[:200]]
+    assert steps and unsaid == []
+
+
+def test_every_file_of_the_plug_in_for_neovim_is_put_there():
+    (neovim,) = (each for each in editors.known() if each.name == "neovim")
+    assert {Path(name).name for name in neovim.step[0].sources} == {path.name for path in EDITORS.glob("neovim/*.lua")}
