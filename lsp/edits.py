@@ -161,8 +161,9 @@ class Edits:
             result = await self.editor.apply(types.ApplyWorkspaceEditParams(edit, label=TITLE))
         except JsonRpcException as error:
             raise InputError(f"the editor did not make the edit: {error}", "try again") from error
-        if result is not None and not result.applied and result.failure_reason:
-            raise InputError(f"the editor did not make the edit: {result.failure_reason}", "try again")
+        if result is not None and not result.applied and result.failure_reason is not None:  # None: the person said no
+            why = result.failure_reason or "it gives no reason"
+            raise InputError(f"the editor did not make the edit: {why}", "try again")
 
 
 class _Unseen:

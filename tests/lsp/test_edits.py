@@ -85,7 +85,7 @@ class Editor:
         return self.bars[-1]
 
     async def apply(self, params):
-        if self.refuses or self.declines:
+        if self.refuses is not None or self.declines:
             return types.ApplyWorkspaceEditResult(applied=False, failure_reason=self.refuses)
         edit = params.edit
         self.edits.append(edit)
@@ -407,6 +407,12 @@ def test_an_edit_that_the_editor_cannot_make_is_told_with_its_reason(editor):
     editor.refuses = "read only"
     edit(editor, RENAMED)
     assert "read only" in editor.shown[0][1]
+
+
+def test_an_edit_that_the_editor_refuses_without_a_reason_is_told(editor):
+    editor.refuses = ""
+    edit(editor, RENAMED)
+    assert "did not make the edit" in editor.shown[0][1]
 
 
 def test_a_person_who_declines_needs_no_message(editor):

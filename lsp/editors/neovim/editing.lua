@@ -110,10 +110,17 @@ local function draw(buf, edit, encoding)
 end
 
 -- Bring the change into view, where a window has the buffer.
-local function reveal(buf, row)
-  local window = vim.fn.bufwinid(buf)
-  if window ~= -1 and (row + 1 < vim.fn.line("w0", window) or row + 1 > vim.fn.line("w$", window)) then
+local function reveal(buf, edit)
+  local window, row = vim.fn.bufwinid(buf), edit.range.start.line
+  if window == -1 then
+    return
+  elseif row + 1 < vim.fn.line("w0", window) or row + 1 > vim.fn.line("w$", window) then
     api.nvim_win_set_cursor(window, { math.min(row + 1, api.nvim_buf_line_count(buf)), 0 })
+  elseif row == 0 then -- what stands above the first line is scrolled to, or is not seen
+    local lines = select(2, edit.newText:gsub("\n", ""))
+    api.nvim_win_call(window, function()
+      vim.fn.winrestview({ topline = 1, topfill = lines })
+    end)
   end
 end
 
@@ -131,7 +138,7 @@ function M.apply(err, params, context)
         pcall(draw, buf, edit, client.offset_encoding)
       end
       if edits[1] then
-        reveal(buf, edits[1].range.start.line)
+        reveal(buf, edits[1])
       end
     end
     vim.cmd.redraw()

@@ -123,13 +123,16 @@ def test_edit_sends_the_region_and_the_wish(emacs, script):
 
 
 ASKED = """
+(defvar here (current-buffer))
 (defun proposed ()
-  (cl-remove-if-not (lambda (each) (eq (overlay-get each 'face) 'diff-removed))
-                    (overlays-in (point-min) (1+ (point-max)))))
+  (with-current-buffer here
+    (cl-remove-if-not (lambda (each) (eq (overlay-get each 'face) 'diff-removed))
+                      (overlays-in (point-min) (1+ (point-max))))))
 (cl-letf (((symbol-function 'y-or-n-p)
            (lambda (_)
              (dolist (each (proposed))
-               (say (buffer-substring-no-properties (overlay-start each) (overlay-end each))
+               (say (with-current-buffer here
+                      (buffer-substring-no-properties (overlay-start each) (overlay-end each)))
                     (substring-no-properties (overlay-get each 'after-string))))
              %s)))
   (paceline-edit 5 8 "becomes ZWEI")
@@ -160,7 +163,7 @@ def test_how_far_an_edit_is_stands_in_the_echo_area(emacs):
     said = emacs(
         "(let (shown) (cl-letf (((symbol-function 'message) (lambda (&rest all) (setq shown (apply #'format all)))))"
         " (paceline--notification nil '$/progress"
-        "  (list :token 1 :value (list :kind \"report\" :message \"writing\" :percentage 40))))"
+        '  (list :token 1 :value (list :kind "report" :message "writing" :percentage 40))))'
         " (say shown))"
     )
     assert said == [["Paceline: writing 40 %"]]

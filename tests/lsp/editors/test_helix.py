@@ -3,23 +3,21 @@
 Needs hx (Debian: hx); 25.01 sends changes that follow each other at once in a wrong order, so 25.07 or later.
 """
 
-import fcntl
 import os
-import pty
 import re
 import select
-import signal
 import struct
 import subprocess
-import termios
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from .conftest import SECONDS, Script
 
+pty = pytest.importorskip("pty", reason="this system has no such terminals")
+fcntl, termios = pytest.importorskip("fcntl"), pytest.importorskip("termios")
 pytestmark = [pytest.mark.editors, pytest.mark.timeout(120)]
 WHOLE = 'def area(width, height):\n    """The area of a rectangle."""\n    return width * height'
 NEXT = "\x0e"  # Ctrl-n
@@ -33,12 +31,23 @@ class Helix:
     def __init__(self, binary: str, document: Path) -> None:
         self.document = document
         self.raw = b""
-        self.process, self.terminal = pty.fork()
-        if not self.process:
-            os.chdir(document.parent)
-            os.environ["TERM"] = "xterm-256color"
-            os.execv(binary, [binary, str(document)])  # noqa: S606 - the program that was found
-        fcntl.ioctl(self.terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 110, 0, 0))
+        self.terminal, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 110, 0, 0))
+        self.process = subprocess.Popen(
+            [binary, str(document)],
+            cwd=document.parent,
+            env={**os.environ, "TERM": "xterm-256color"},
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            start_new_session=True,
+        )
+        os.close(theirs)
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.wait()
+        os.close(self.terminal)
 
     def keys(self, typed: str) -> None:
         """Key by key, as a person does it: each is drawn before the next one comes."""
@@ -56,17 +65,24 @@ class Helix:
     def drawn(self) -> str:
         return _DRAWING.sub(b"", self.raw).decode("utf-8", "replace")
 
-    def until(self, fact, what: str) -> None:
+    def until(self, fact: Callable[[], object], what: str) -> None:
         """Wait for something, and go on reading: a terminal that nobody reads stands still."""
         until = time.monotonic() + SECONDS
         while not fact():
             assert time.monotonic() < until, f"{what} does not happen: {self.drawn()[-2000:]}"
             self.rest(0.05)
 
+    def leave(self) -> None:
+        """Insert mode. A key that comes at once would be one with Alt."""
+        before = len(self.raw)
+        self.keys(ESCAPE)
+        self.until(lambda: b"NOR" in self.raw[before:], "leaving")
+
     def saved(self) -> str:
         """The document, written by the editor."""
         before = self.document.stat().st_mtime_ns
-        self.keys(f"{ESCAPE}:w\r")
+        self.leave()
+        self.keys(":w\r")
         self.until(lambda: self.document.stat().st_mtime_ns != before, "saving")
         return self.document.read_text("utf-8")
 
@@ -86,14 +102,17 @@ def helix(editor_program, script: Script, folders, monkeypatch) -> Iterator[Heli
     starter.chmod(0o755)
     monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
     script.write_configuration("helix")
+    languages = folders / "config/helix/languages.toml"
+    alone = re.sub(r"(language-servers =) .*", r'\1 ["paceline"]', languages.read_text())
+    languages.write_text(alone)  # other servers, where they are here, have entries and actions of their own
     document = work / "new.py"
     document.write_text("")
     running = Helix(binary, document)
-    running.until(lambda: script.heard("open"), "opening")
-    yield running
-    os.kill(running.process, signal.SIGKILL)
-    os.close(running.terminal)
-    os.waitpid(running.process, 0)
+    try:
+        running.until(lambda: script.heard("open"), "opening")
+        yield running
+    finally:
+        running.end()
 
 
 def test_a_suggestion_stands_first_in_helix_s_list_and_is_taken_with_all_its_lines(helix, script):
@@ -112,10 +131,12 @@ def test_columns_are_right_behind_characters_of_several_units(helix, script):
 
 
 def test_the_selection_is_offered_for_an_edit(helix, script):
-    helix.keys(f"ifirst\rsecond{ESCAPE}%")
-    helix.keys(" a")
+    helix.keys("ifirst\rsecond")
+    helix.leave()
+    helix.keys("% a")
     helix.until(lambda: "Edit with Paceline" in helix.drawn(), "the menu")
     helix.keys("\r")
-    (sent,) = script.wait("command")
+    helix.until(lambda: script.heard("command"), "sending")
+    (sent,) = script.heard("command")
     assert sent["command"] == "paceline.edit"
     assert sent["arguments"][1]["start"] == {"line": 0, "character": 0}
