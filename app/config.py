@@ -156,6 +156,18 @@ def load(path: Path, without: Collection[str] = ()) -> Config:
     return convert({name: table for name, table in data.items() if name not in without}, Config, path)
 
 
+Version = tuple[int, int, int] | None
+
+
+def version(path: Path) -> Version:
+    """Differs when a file has been written; None: there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
 def read_toml(path: Path) -> dict[str, Any]:
     """The file's tables. Raises ConfigError."""
     try:

@@ -125,7 +125,7 @@ class Ahead:
         window = self.completer.window(desk, target)
         self.prefetched += 1
         self.counts(target.language)
-        await self.completer.compute(desk, target, window, lambda _: None, priority="prefetch", supersedes="")
+        await self.completer.compute_ahead(target, window)
 
 
 def imported(place: Place) -> frozenset[str]:

@@ -8,6 +8,7 @@ only, so a key costs a token or two. A window holds as long as the text before t
 they stood; closing marks that an editor puts behind the cursor by itself do not count.
 """
 
+import math
 from dataclasses import dataclass
 
 from paceline.client.events import Extra
@@ -127,10 +128,17 @@ class Reach:
     speed: float = 200.0  # tokens of a prompt in a second
     characters: float = 3.2  # of code in a token
     weight: float = 0.2  # of a new observation
+    known: bool = False  # the speed is more than a guess
+
+    def told(self, speed: float) -> None:
+        """The engine says how many tokens of a prompt it usually reads in a second. What was seen here counts more."""
+        if not self.known and 0 < speed < math.inf:
+            self.speed, self.known = speed, True
 
     def read(self, tokens: int, seconds: float) -> None:
         """So many tokens of a prompt took so long. Few say little: a decode costs something by itself."""
         if tokens >= 16 and seconds > 0:
+            self.known = True
             self.speed += self.weight * (tokens / seconds - self.speed)
 
     def counted(self, characters: int, tokens: int) -> None:

@@ -5,48 +5,33 @@ cancels one.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 from uuid import uuid4
 
-from paceline.client.events import Completion, Options
+from paceline.client.events import Completion, Extra, Options
 from paceline.config import EditorConfig
 from paceline.errors import PacelineError
 from paceline.lsp import quiet
-from paceline.lsp.anchor import Budget, Reach, Window
+from paceline.lsp.alternatives import SPREAD, Drawing
+from paceline.lsp.anchor import Budget, Window
+from paceline.lsp.deleting import is_single
+from paceline.lsp.engine import Engine, StoppedError
 from paceline.lsp.flight import Flight, Notice
 from paceline.lsp.place import Place
 from paceline.lsp.rhythm import Rhythm
 from paceline.lsp.suggestions import Found, Suggestion, Suggestions, made
+from paceline.lsp.syntax import name_of
 from paceline.lsp.telling import Telling
 from paceline.lsp.windows import Windows
 from paceline.prompts.context import Attachment
 from paceline.prompts.shape import extent
-from paceline.prompts.trim import trim
 from paceline.text import strip_controls
 
+STROKE = 64  # characters that one stroke may take away
 GRACE = 0.25  # seconds that a computation goes on which nobody waits for, but which still agrees with the text
-REST, LONGEST_REST = 2.0, 60.0  # seconds without requests after an engine failed: at first, and at most
-PREFIX, SUFFIX = 1024, 256  # tokens of a large window, where the machine reads them within HORIZON
-HORIZON = 6.0  # seconds that reading a large window may take while nobody waits
-
-MODELS = 4  # that are remembered of an engine
-SPREAD = 0.7  # temperature of alternatives
-
 Source = Literal["cache", "prefetch", "flight", "engine"]
-
-
-class StoppedError(PacelineError):
-    """The engine has ended a completion before its end: nobody wanted it any more."""
-
-
-class Infiller(Protocol):
-    """What completes: the daemon's client."""
-
-    async def complete(self, prefix: str, suffix: str, options: Options, notice: Notice) -> Completion:
-        """One completion. Raises PacelineError."""
-        ...
 
 
 class Surroundings(Protocol):
@@ -70,8 +55,15 @@ class Surroundings(Protocol):
         """Parts of them that help here, within the budget; those that change rarely first."""
         ...
 
+    def quotable(self, place: Place) -> tuple[Attachment, ...]:
+        """Other texts from which an answer may be guessed; the model is not shown them."""
+        ...
+
     def visible(self, uri: str, first_line: int, last_line: int) -> None:
         """These lines are where a person looks."""
+
+    def focused(self, uri: str) -> None:
+        """A person looks at this document, wherever in it."""
 
     def opened(self, uri: str, path: str, root: str, language: str, text: str) -> None:
         """A document has been opened."""
@@ -105,60 +97,15 @@ class Desk:
     windows: Windows = field(default_factory=Windows)
     flight: Flight | None = None
     newest: int = 0  # number of its newest request
-    deleted: bool = False  # its last change took a single character away
-    shown: Suggestion | None = None  # the last that was
+    drawing: Drawing | None = None  # of alternatives
+    deleted: int | None = None  # where its last change took something back, if it did
+    shown: tuple[Suggestion, ...] = ()  # the last that were
 
-
-@dataclass
-class Engine:
-    """One engine, as far as completing knows it: who answers, how fast, and whether it does at the moment."""
-
-    infiller: Infiller
-    model: str = ""  # that answered last
-    models: tuple[str, ...] = ("",)  # that answer now: the last one, and those that it takes turns with
-    reach: Reach = field(default_factory=Reach)
-    _former: tuple[str, ...] = ()
-    _until: float = 0.0
-    _rest: float = REST
-
-    def rests(self, now: float) -> bool:
-        """Whether it failed a short while ago."""
-        return now < self._until
-
-    def renewed(self) -> None:
-        """It may be another one from now on."""
-        self.model, self.models, self._former = "", ("",), ()
-        self._until, self._rest = 0.0, REST
-
-    def failed(self, now: float) -> None:
-        """It did not answer: every further time it is left alone for longer."""
-        self._until, self._rest = now + self._rest, min(LONGEST_REST, 2 * self._rest)
-
-    def answered(self, done: Completion, window: Window, typed: str) -> None:
-        """Learn from an answer."""
-        self._until, self._rest = 0.0, REST
-        self._heard_of(done.model)
-        tokens, milliseconds = done.timings.get("prompt_n"), done.timings.get("prompt_ms")
-        if isinstance(tokens, int) and isinstance(milliseconds, (int, float)):
-            self.reach.read(tokens, milliseconds / 1000)
-        if done.usage.prompt_tokens:
-            extra = sum(len(each.text) for each in window.extra)
-            self.reach.counted(len(window.prefix) + len(typed) + len(window.suffix) + extra, done.usage.prompt_tokens)
-
-    def _heard_of(self, model: str) -> None:
-        """A model has answered. One that comes back after another takes turns with it; any other takes its place."""
-        if model not in self.models:
-            back = model in self._former
-            self._former = (*self._former, *self.models)[-MODELS:]
-            self.models = (*self.models, model)[-MODELS:] if back else (model,)
-        self.model = model
-
-    def budgets(self, latency: float) -> tuple[Budget, Budget]:
-        """Characters of a window that is read within the latency, and of a large one."""
-        tokens = min(PREFIX + SUFFIX, int(self.reach.speed * HORIZON))
-        characters = self.reach.characters * tokens
-        full = Budget(int(characters * PREFIX / (PREFIX + SUFFIX)), int(characters * SUFFIX / (PREFIX + SUFFIX)))
-        return self.reach.small(latency, full), full
+    def stop_drawing(self) -> None:
+        """Nobody wants alternatives for a place any more."""
+        if self.drawing is not None:
+            self.drawing.cancel()
+            self.drawing = None
 
 
 @dataclass
@@ -180,6 +127,8 @@ class Completer:
         began = now()
         source: Source = "cache"
         desk.newest = number = desk.newest + 1
+        if desk.drawing is not None and not desk.drawing.serves(place):
+            desk.stop_drawing()
         if reason := self._quiet(place, desk, asked=asked):
             return Answer(silence=reason)
         while (found := self.suggestions.find(place, *self.engine.models)) is None:
@@ -199,29 +148,46 @@ class Completer:
         return self._judged(place, found, source, now() - began, asked=asked)
 
     async def alternatives(self, place: Place, count: int) -> list[Answer]:
-        """Other things that could stand at a place, drawn from the model's distribution."""
-        desk, began = self.desk(place.uri), asyncio.get_running_loop().time()
-        number, window = desk.newest, self.window(desk, place)
-        tries = [
-            self._infilled(place, window, _silent, temperature=SPREAD, seed=seed, supersedes="")
-            for seed in range(1, count + 1)
-        ]
-        done = await asyncio.gather(*tries, return_exceptions=True)
+        """Other things that could stand at a place: those that are known, and those that are drawn within a moment.
+
+        What is not there by then is found by whoever asks there again.
+        """
+        now, desk = asyncio.get_running_loop().time, self.desk(place.uri)
+        began, number, seeds = now(), desk.newest, range(1, count + 1)
+        known = self.suggestions.drawn(place, *self.engine.models)
+        if missing := [seed for seed in seeds if seed not in known]:
+            if desk.drawing is None or not desk.drawing.serves(place):
+                desk.drawing = Drawing(place, self._drawer(place, self.window(desk, place)))
+            await desk.drawing.drawn(missing)
         if number != desk.newest:
             return []
-        seconds = asyncio.get_running_loop().time() - began
-        return [Answer(each.text, seconds=seconds) for each in done if isinstance(each, Suggestion) and each.text]
+        found = self.suggestions.drawn(place, *self.engine.models)
+        there = [found[seed] for seed in seeds if seed in found and found[seed].rest]
+        desk.shown = (*desk.shown, *(each.suggestion for each in there))
+        source: dict[bool, Source] = {True: "cache", False: "engine"}
+        return [Answer(each.rest, "", source[each.suggestion.seed in known], now() - began, each) for each in there]
 
-    def changed(self, uri: str, here: Callable[[], Place], *, deleted: bool) -> None:
-        """A document has changed; `here` makes the place behind the change.
+    def _drawer(self, place: Place, window: Window) -> Callable[[int], Coroutine[Any, Any, None]]:
+        async def draw(seed: int) -> None:
+            drawn = {"temperature": SPREAD, "seed": seed, "priority": "prefetch", "supersedes": ""}
+            found = await self._infilled(place, window, _silent, **drawn)
+            self.suggestions.add(place.uri, replace(found, seed=seed))
+
+        return draw
+
+    def changed(self, uri: str, here: Callable[[], Place], *, removed: str, inserted: str) -> None:
+        """In a document one text has given way to another; `here` makes the place behind that.
 
         What is computed goes on as long as it agrees with the text: the request for it may come yet.
         """
         desk = self.desks.get(uri)
         if desk is None:
             return
-        desk.deleted = deleted
+        desk.deleted = None
+        if removed and not inserted and len(removed) <= STROKE and is_single(removed, (place := here()).before):
+            desk.deleted = place.offset
         desk.rhythm.typed(asyncio.get_running_loop().time())
+        desk.stop_drawing()
         if desk.flight is not None and not desk.flight.over and not desk.flight.serves(here()):
             self._give_up(desk)
 
@@ -266,6 +232,7 @@ class Completer:
     def _give_up(self, desk: Desk) -> None:
         """Who waits for what is computed for a document waits in vain."""
         desk.newest += 1
+        desk.stop_drawing()
         self.drop(desk)
 
     def start(self, desk: Desk, place: Place) -> Flight:
@@ -274,21 +241,25 @@ class Completer:
         desk.flight = Flight(place, lambda notice: self.compute(desk, place, window, notice))
         return desk.flight
 
-    async def compute(self, desk: Desk, place: Place, window: Window, notice: Notice, **changes: Any) -> None:  # noqa: ANN401
-        """A completion that is remembered. changes: of the request's options. Raises PacelineError."""
+    async def compute(self, desk: Desk, place: Place, window: Window, notice: Notice) -> None:
+        """A completion that is remembered. Raises PacelineError."""
         began = asyncio.get_running_loop().time()
-        found = await self._infilled(place, window, notice, **changes)
+        found = await self._infilled(place, window, notice)
         desk.rhythm.answered(asyncio.get_running_loop().time() - began)
         self.suggestions.add(place.uri, found)
+
+    async def compute_ahead(self, place: Place, window: Window) -> None:
+        """One that nobody has asked for yet, and so behind all that somebody has. Raises PacelineError."""
+        found = await self._infilled(place, window, _silent, priority="prefetch", supersedes="")
+        self.suggestions.add(place.uri, replace(found, prefetched=True))
 
     async def _infilled(self, place: Place, window: Window, notice: Notice, **changes: Any) -> Suggestion:  # noqa: ANN401
         typed = window.typed(place) or ""
         options = replace(self._options(place, window, typed), **changes)
         done = await self._ask(place, window, typed, options, notice)
         self.telling.mended(place.uri)
-        text = trim(place.before, place.after, strip_controls(done.text))
-        found = made(place, text, done.model, done.logprobs, done.tokens)
-        return replace(found, prefetched=options.priority == "prefetch")
+        text = quiet.worth_keeping(strip_controls(done.text), place, self.of(place))
+        return made(place, text, done.model, done.logprobs, done.tokens)
 
     async def warm(self, place: Place, window: Window) -> None:
         """Have a window read, while nobody waits. Raises PacelineError, also where that was stopped."""
@@ -301,7 +272,7 @@ class Completer:
         done = await self.engine.infiller.complete(prefix, suffix, options, notice)
         if done.finish_reason in ("cancelled", "superseded"):
             raise StoppedError("the completion was stopped")
-        self.engine.answered(done, window, typed)
+        self.engine.answered(done, window, typed, options.priority)
         return done
 
     @property
@@ -316,7 +287,7 @@ class Completer:
     def _about(self, place: Place, window: Window) -> Options:
         """What the model is shown besides the document's text."""
         repository = self.surroundings.repository_name(place.root)
-        return Options(filename=place.path, repository=repository, extra=window.extra)
+        return Options(filename=name_of(place.path, place.uri), repository=repository, extra=window.extra)
 
     def _options(self, place: Place, window: Window, typed: str) -> Options:
         settings = self.of(place)
@@ -332,10 +303,11 @@ class Completer:
             anchor=len(typed),
             logprobs=True,
             partial=True,
+            references=tuple(Extra(each.name, each.text) for each in self.surroundings.quotable(place)),
         )
 
     def _quiet(self, place: Place, desk: Desk, *, asked: bool) -> str | None:
-        reason = quiet.before(place, self.of(place), asked=asked, deleted=desk.deleted)
+        reason = quiet.before(place, self.of(place), asked=asked, deleted=desk.deleted == place.offset)
         if reason in quiet.MATTERS_OF_PROSE and self._followed(place, desk):
             reason = None
         return reason or ("ignored" if self._excluded(place) else None)
@@ -350,7 +322,7 @@ class Completer:
     def _followed(self, place: Place, desk: Desk) -> bool:
         """Whether the person is on the way through a suggestion that was shown: has taken or typed its beginning."""
         found = self.suggestions.find(place, *self.engine.models)
-        return found is not None and found.suggestion is desk.shown and bool(found.typed)
+        return found is not None and bool(found.typed) and any(found.suggestion is each for each in desk.shown)
 
     async def _landed(self, flight: Flight, desk: Desk, number: int) -> str:
         """Wait for a flight; why nothing comes of it, if so."""
@@ -380,12 +352,13 @@ class Completer:
         asyncio.get_running_loop().call_later(GRACE, end)
 
     def _judged(self, place: Place, found: Found, source: Source, seconds: float, *, asked: bool) -> Answer:
-        rest = trim(place.before, place.after, found.rest) if found.closers else found.rest
+        rest = quiet.trimmed(found.rest, place) if found.closers else found.rest
         silence = "" if asked and rest else quiet.after(rest, found.logprobs, place, self.of(place))
-        if source == "cache" and found.suggestion.prefetched and not found.typed:
-            source = "prefetch"
         if not silence:
-            self.desk(place.uri).shown = found.suggestion
+            if source == "cache" and found.suggestion.prefetched:
+                source = "prefetch"
+            found = self.suggestions.shown(place.uri, found)
+            self.desk(place.uri).shown = (found.suggestion,)
         return Answer("" if silence else rest, silence or "", source, seconds, found)
 
 

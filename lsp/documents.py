@@ -55,8 +55,8 @@ class Document:
         """Range of two offsets."""
         return types.Range(self.position(start), self.position(end))
 
-    def apply(self, change: types.TextDocumentContentChangeEvent) -> tuple[int, int, str] | None:
-        """Change the text. Gives what that was: start and end in the old text, and what stands there now.
+    def apply(self, change: types.TextDocumentContentChangeEvent) -> tuple[int, str, str] | None:
+        """Change the text. Gives what that was: where, what stood there, and what stands there now.
 
         A change of the whole text is cut down to the part that differs; None where nothing does.
         """
@@ -67,9 +67,10 @@ class Document:
             start, end, inserted = _difference(self.text, change.text)
         if start == end and not inserted:
             return None
+        removed = self.text[start:end]
         self.text = self.text[:start] + inserted + self.text[end:]
         self._index.replace(self.text, start, end, len(inserted))
-        return start, end, inserted
+        return start, removed, inserted
 
 
 def _difference(old: str, new: str) -> tuple[int, int, str]:
@@ -92,7 +93,7 @@ def _agreeing(most: int, holds: Callable[[int], bool]) -> int:
     return low
 
 
-def _no_change(uri: str, start: int, end: int, inserted: str, document: Document) -> None:
+def _no_change(uri: str, start: int, removed: str, inserted: str, document: Document) -> None:
     """Nobody wants to know."""
 
 
@@ -100,7 +101,7 @@ class Documents(Workspace):
     """What is open, by URI: files, files that have no name yet, remote ones, and the cells of notebooks.
 
     `on_open` and `on_close` are told of each document; `on_change` of each change after it was made: the document's
-    URI, start and end of what was replaced (offsets in the old text), what stands there now, and the document.
+    URI, the offset, what stood there, what stands there now, and the document.
     `on_lost` is told of each document whose text is not known any more.
     """
 
@@ -112,7 +113,7 @@ class Documents(Workspace):
         self.open: dict[str, Document] = {}
         self._wondered: set[str] = set()
         self.on_open: Callable[[Document], None] = lambda document: None
-        self.on_change: Callable[[str, int, int, str, Document], None] = _no_change
+        self.on_change: Callable[[str, int, str, str, Document], None] = _no_change
         self.on_close: Callable[[Document], None] = lambda document: None
         self.on_lost: Callable[[Document], None] = lambda document: None
 

@@ -1,10 +1,12 @@
 """What edits and messages need of the editor, through the server's connection to it."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from uuid import uuid4
 
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
 from paceline.lsp.documents import Document
@@ -61,6 +63,28 @@ class Editor:
     def notify(self, method: str, params: object) -> None:
         """A notification that the protocol does not know; editors without our plug-in leave it alone."""
         self._server.protocol.notify(method, params)
+
+    async def settings(self, section: str, scopes: Sequence[str | None]) -> list[object] | None:
+        """Its settings for each of these places, None standing for none in particular; None if it cannot be asked."""
+        workspace = self.capabilities.workspace
+        if workspace is None or not workspace.configuration:
+            return None
+        items = [types.ConfigurationItem(scope_uri=scope, section=section) for scope in scopes]
+        try:
+            found = await self._server.workspace_configuration_async(types.ConfigurationParams(items))
+        except JsonRpcException:  # it said that it can be asked, but does not want to now
+            return None
+        return list(found)
+
+    async def subscribe(self, section: str) -> None:
+        """Ask to be told when settings change; an editor may refuse that."""
+        workspace = self.capabilities.workspace
+        changes = workspace.did_change_configuration if workspace is not None else None
+        if changes is not None and changes.dynamic_registration:
+            name = types.WORKSPACE_DID_CHANGE_CONFIGURATION
+            wanted = types.Registration("paceline-configuration", name, {"section": section})
+            with suppress(JsonRpcException):
+                await self._server.client_register_capability_async(types.RegistrationParams([wanted]))
 
     async def apply(self, params: types.ApplyWorkspaceEditParams) -> types.ApplyWorkspaceEditResult:
         """Change documents, if the person agrees."""

@@ -1,7 +1,7 @@
 """Suggestions in the list of completions (textDocument/completion), for editors that have no inline completion."""
 
 import itertools
-import re
+import unicodedata
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -9,7 +9,7 @@ from lsprotocol import types
 
 from paceline.lsp.commands import ACCEPT
 from paceline.lsp.documents import Document
-from paceline.prompts.lines import line_starts, normalise
+from paceline.prompts.lines import is_word, line_starts, normalise
 
 LONGEST_LABEL = 72  # characters; editors cut what is longer themselves, some of them in the middle
 LONGEST_WORD = 64  # characters before the cursor that are taken for the word that is being typed
@@ -19,8 +19,7 @@ OPTIONS = types.CompletionOptions(trigger_characters=TRIGGERS, resolve_provider=
 # Kinds are icons. Not Text: some editors hide whatever a server gives them as that. Not Snippet: it is sorted last
 # by some, and invites others to look for placeholders.
 KIND = types.CompletionItemKind.Value
-_WORD = re.compile(r"\w+\Z")
-_PART = re.compile(r"[ \t]*(?:(?:\r\n|\n|\r)[ \t]*)*(?:\w+|[^\w\s]+)")
+_JOINERS = "\u200c\u200d"  # stand within words of Persian and of Indian languages
 
 
 class Offered(Protocol):
@@ -69,8 +68,17 @@ def item(offered: Offered, document: Document, position: types.Position) -> type
 
 def word_before(text: str) -> str:
     """The word that the text ends in, "" if it ends in none."""
-    found = _WORD.search(text)
-    return found[0] if found else ""
+    begin = len(text)
+    while begin and (is_word(text[begin - 1]) or _continues(text[begin - 1])):
+        begin -= 1
+    while begin < len(text) and not is_word(text[begin]):  # its first letter is too far away
+        begin += 1
+    return text[begin:]
+
+
+def _continues(char: str) -> bool:
+    """Whether a character is a part of the one before it."""
+    return char != "" and (char in _JOINERS or unicodedata.category(char).startswith("M"))
 
 
 def label(text: str) -> str:
@@ -90,9 +98,15 @@ def filter_text(text: str) -> str:
 
 
 def first_word(text: str) -> str:
-    """The beginning of a suggestion up to the end of a word or of a run of marks; all of it if it has neither."""
-    found = _PART.match(text)
-    return found[0] if found else text
+    """The beginning of a suggestion up to the end of a word or of a run of marks; all of it if it has neither.
+
+    Accents and joiners are a part of the character before them.
+    """
+    at = begin = len(text) - len(text.lstrip(" \t\r\n"))
+    word = is_word(text[begin : begin + 1]) or _continues(text[begin : begin + 1])
+    while at < len(text) and not text[at].isspace() and (is_word(text[at]) == word or _continues(text[at])):
+        at += 1
+    return text[: max(at, begin + 1)]
 
 
 def first_line(text: str) -> str:

@@ -31,7 +31,7 @@ class _Fate:
 
     uri: str
     language: str
-    root: Hashable
+    roots: tuple[Hashable, ...]  # what it, and others at the same place, come from
     at: int | None = None  # where in its document it would go in; None: that is not known, or does not matter any more
     texts: tuple[str, ...] = ()  # what is left of it, and of others at the same place, while the person types along
     end: str = ""  # "accepted", "rejected" or "ignored", once that is known
@@ -95,11 +95,13 @@ class Figures:
         same one as before. more: another one for the same place at the same time; all of them count as one.
         """
         fate = self._latest.get(uri)
-        same = fate is not None and root is not None and fate.root == root and fate.end != "rejected"
+        same = fate is not None and root is not None and root in fate.roots and fate.end != "rejected"
         if fate is None or not (same or more):
             self._end(fate, "ignored")
-            fate = self._latest[uri] = _Fate(uri, language, root)
+            fate = self._latest[uri] = _Fate(uri, language, (root,))
             self._count(language, "shown")
+        elif more:
+            fate.roots = (*fate.roots, root)
         fate.at, fate.texts = at, (*fate.texts, text) if more else (text,)
         self._shown[number] = _Shown(fate, text)
         while len(self._shown) > REMEMBERED:
@@ -132,7 +134,7 @@ class Figures:
     def changed(self, uri: str, start: int, end: int, inserted: str) -> None:
         """Characters [start, end) of a document gave way to others."""
         if len(self._marks):
-            self._marks.changed(uri, start, end, inserted)
+            self._marks.changed(uri, start, end, inserted, self.text_of(uri))
         fate = self._latest.get(uri)
         if fate is not None and not fate.end and fate.at is not None:
             if _goes_on(fate, fate.at, start, end, inserted):

@@ -21,7 +21,7 @@ class Flight:
         self._wanted = place
         self._so_far = ""
         self._task = asyncio.get_running_loop().create_task(compute(self._notice))
-        self._task.add_done_callback(_retrieved)
+        self._task.add_done_callback(retrieved)
 
     @property
     def over(self) -> bool:
@@ -61,7 +61,7 @@ class Flight:
                 self.cancel()
 
 
-def _retrieved(task: "asyncio.Task[None]") -> None:
+def retrieved(task: "asyncio.Task[None]") -> None:
     """An error that nobody waits for any more is not one that asyncio has to complain about."""
     if not task.cancelled():
         task.exception()

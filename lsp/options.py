@@ -107,17 +107,19 @@ class Own:
     config: Config
     problems: tuple[str, ...] = ()  # of its table for editors
     error: ConfigError | None = None
+    version: configuration.Version = None  # of the file
 
 
 def of_person(path: Path) -> Own:
     """The person's configuration, without what is wrong in the tables of front ends. Reads the disk."""
+    version = configuration.version(path)
     try:
         config = configuration.load(path, without=configuration.FRONT_ENDS)
         data = configuration.read_toml(path) if path.exists() else {}
     except ConfigError as error:
-        return Own(Config(), error=error)
+        return Own(Config(), error=error, version=version)
     found = merge([given(str(path), data.get(TABLE))])
-    return Own(msgspec.structs.replace(config, editor=found.editor), found.problems)
+    return Own(msgspec.structs.replace(config, editor=found.editor), found.problems, version=version)
 
 
 def of_project(folder: Path) -> tuple[Source | None, str]:

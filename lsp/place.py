@@ -16,3 +16,8 @@ class Place:
     root: str = ""  # that folder's path on this machine; "" where there is none
     lost: bool = False  # the editor's last change could not be read: its text is another one by now
     elsewhere: int = 0  # characters of `before` that stand in earlier cells of a notebook
+
+    @property
+    def offset(self) -> int:
+        """Of the cursor in its document."""
+        return len(self.before) - self.elsewhere

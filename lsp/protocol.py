@@ -22,6 +22,8 @@ from paceline.lsp.documents import NO_VERSION, Documents
 from paceline.lsp.positions import Encoding
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from cattrs import Converter
     from pygls.lsp.server import LanguageServer
 
@@ -40,6 +42,8 @@ class DocumentProtocol(LanguageServerProtocol):
     def __init__(self, server: "LanguageServer", converter: "Converter") -> None:
         self.documents = Documents(None, [])  # what is open; nothing before `initialize`, which makes it anew
         self.left: int | None = None
+        self.warned = False  # it has asked for the shutdown, which may take a moment
+        self.on_exit: Callable[[], None] = lambda: None
         super().__init__(server, converter)
 
     def structure_message(self, data: dict[str, Any]) -> Any:  # noqa: ANN401 - as pygls has it
@@ -104,11 +108,54 @@ class DocumentProtocol(LanguageServerProtocol):
         if self.left is None:
             super()._send_data(data)
 
+    def _execute_handler(
+        self,
+        msg_id: int | str,
+        handler: Callable[..., Any],
+        callback: Callable[[Any], None],
+        args: tuple[Any, ...] | None = None,
+        kwargs: dict[str, Any] | None = None,
+    ) -> None:
+        """As pygls does it, and forget what has come to its end: pygls keeps what it did for each notification."""
+
+        def ended(future: Any) -> None:  # noqa: ANN401 - one of two kinds
+            if self._request_futures.get(msg_id) is future:
+                del self._request_futures[msg_id]
+            callback(future)
+
+        super()._execute_handler(msg_id, handler, ended, args, kwargs)
+
+    def _run_generator(
+        self,
+        future: Any,  # noqa: ANN401 - one of two kinds
+        *,
+        gen: Generator[Any, Any, Any],
+        result_future: "Future[Any]",
+    ) -> None:
+        """As pygls does it; but what waits for something that was cancelled is cancelled, too, and raises nothing."""
+        if future is not None and future.cancelled():
+            gen.close()
+            result_future.cancel()
+        else:
+            super()._run_generator(future, gen=gen, result_future=result_future)
+
+    @lsp_method(types.SHUTDOWN)
+    def lsp_shutdown(self, *args: Any) -> Generator[Any, Any, None]:  # noqa: ANN401 - as pygls has it
+        """As pygls does it, which stumbles where something ends by being cancelled."""
+        self.warned = True
+        if (handler := self.fm.features.get(types.SHUTDOWN)) is not None:
+            yield handler, args, None
+        for number, future in list(self._request_futures.items()):
+            if number != self.msg_id:
+                future.cancel()
+        self._shutdown = True
+
     @lsp_method(types.EXIT)
-    def lsp_exit(self, *args: Any) -> Generator[Any, Any, None]:  # noqa: ANN401 - as pygls has it
-        """As pygls does it. What is still computed is not answered any more."""
-        self.left = 0 if self._shutdown else 1
-        yield from super().lsp_exit(*args)
+    def lsp_exit(self, *_: object) -> Generator[Any, Any, None]:
+        """The editor goes. What is still computed is not answered any more."""
+        self.left = 0 if self.warned else 1
+        self.on_exit()
+        yield from ()
 
     @lsp_method(types.INITIALIZE)
     def lsp_initialize(self, params: types.InitializeParams) -> Generator[Any, Any, types.InitializeResult]:

@@ -9,7 +9,9 @@ from paceline.config import EditorConfig
 from paceline.lsp.place import Place
 from paceline.lsp.suggestions import BEGINNING, CLOSERS
 from paceline.lsp.syntax import TRIPLE, inside, language_of, line_comment
-from paceline.prompts.lines import first_line, is_word, last_line_start, normalise
+from paceline.prompts.fences import PROSE
+from paceline.prompts.lines import first_line, is_word, last_line_start, line_ending, normalise
+from paceline.prompts.trim import trim
 from paceline.workspace.ignoring import matches
 from paceline.workspace.kinds import is_binary, is_generated, is_generated_file, is_minified, is_secret_file
 from paceline.workspace.redaction import redact
@@ -49,10 +51,6 @@ REASONS: Mapping[str, str] = MappingProxyType(
     }
 )
 MATTERS_OF_PROSE = frozenset({"comment", "string"})  # reasons
-PROSE = frozenset(
-    {"markdown", "plaintext", "text", "restructuredtext", "rst", "asciidoc", "latex", "tex", "org", "mdx", "typst"}
-    | {"git-commit", "gitcommit", "scminput", "mail"}
-)
 CLOSING = CLOSERS | frozenset(" \t\r\n")
 # what may stand behind the cursor: marks that close something, what editors put behind those, a tag's end
 _REST = re.compile(r"""[)\]}>"'`;,: \t]*(?:\{|=>[ \t]*\{?|then|do|</[\w.:-]*>;?)?[)\]};, \t]*""")
@@ -98,6 +96,17 @@ def after(text: str, logprobs: Sequence[float], place: Place, settings: EditorCo
     if _invents(text, place):
         return "invented"
     return "comment" if not settings.comments and _only_comments(text, place) else None
+
+
+def trimmed(text: str, place: Place) -> str:
+    """What of a text is worth inserting at a place."""
+    return trim(place.before, place.after, text, language_of(place.language, place.path))
+
+
+def worth_keeping(text: str, place: Place, settings: EditorConfig) -> str:
+    """What of an answer may be suggested: trimmed, and without comments behind its code where none are wanted."""
+    text = trimmed(text, place)
+    return text if settings.comments else trimmed(_without_comments_at_the_end(text, place), place)
 
 
 def of_the_file(place: Place, settings: EditorConfig, *, asked: bool) -> str | None:
@@ -221,6 +230,20 @@ def _only_comments(text: str, place: Place) -> bool:
     if not mark or not all(line.startswith(mark) for line in _lines(text)):
         return False
     return inside(place.before, language).kind == "code"
+
+
+def _without_comments_at_the_end(text: str, place: Place) -> str:
+    """The text without lines that hold nothing but comments, and blank ones before those, where code stands in front
+    of them: nobody has asked for more.
+    """
+    language = language_of(place.language, place.path)
+    mark, lines = line_comment(language), normalise(text).split("\n")
+    end = len(lines)
+    while end and mark and (not lines[end - 1].strip() or lines[end - 1].lstrip().startswith(mark)):
+        end -= 1
+    if not end or end == len(lines) or inside(place.before, language).kind != "code":
+        return text
+    return line_ending(place.before + place.after).join(lines[:end])
 
 
 def _line(place: Place) -> str:

@@ -2,11 +2,10 @@
 
 import logging
 import sys
-from collections.abc import AsyncGenerator, Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NoReturn
 
-from paceline.client.events import Completion, Event, Message, Options
-from paceline.errors import ConfigError
+from paceline import paths
 from paceline.lsp import options
 from paceline.lsp.editor import Editor
 from paceline.lsp.options import Own
@@ -17,13 +16,13 @@ if TYPE_CHECKING:
     from paceline.lsp.session import Session
 
 
-def serve_stdio(own: Own, *, explain: bool = False) -> int:
-    """Until the editor goes; the exit status, which says whether it went as the protocol wants."""
+def serve_stdio(own: Own, *, explain: bool = False) -> NoReturn:
+    """Until the editor goes; the process ends then, with a status that says whether it went as the protocol wants."""
+    from paceline.lsp.stdio import serve
+
     output, sys.stdout = sys.stdout.buffer, sys.stderr  # whatever is printed by mistake must not come between messages
     _keep_quiet()
-    server = Server(own.config.editor, _behind(own, explain=explain))
-    server.start_io(stdout=output)
-    return server.protocol.left or 0
+    serve(Server(own.config.editor, _behind(own, explain=explain)), output)
 
 
 def serve_tcp(own: Own, host: str, port: int, *, explain: bool = False) -> None:
@@ -48,45 +47,22 @@ def _keep_quiet() -> None:
         logger.addFilter(without_texts)
 
 
-class Unusable:
-    """Stands for the engine where the configuration names none: whoever asks it learns what is wrong with that."""
-
-    def __init__(self, error: ConfigError) -> None:
-        self.error = error
-
-    async def complete(self, prefix: str, suffix: str, options: Options, notice: Callable[[Event], None]) -> Completion:
-        """Raises ConfigError."""
-        raise self.error
-
-    def chat(self, messages: Sequence[Message], options: Options) -> AsyncGenerator[Event, None]:
-        """Raises ConfigError."""
-        raise self.error
-
-    async def renew(self) -> bool:
-        """There is nothing to end."""
-        return False
-
-
 def _behind(own: Own, *, explain: bool) -> "Callable[[Editor], tuple[Session, Edits]]":
     """What makes the parts. They are imported then: an editor waits for its first answer, and not for them."""
 
     def behind(editor: Editor) -> "tuple[Session, Edits]":
-        from paceline.client.async_client import AsyncClient, connect
-        from paceline.lsp.completing import Engine
         from paceline.lsp.context.gather import Context, redacted
         from paceline.lsp.edits import Edits
+        from paceline.lsp.engine import Engine
         from paceline.lsp.figures import Figures
         from paceline.lsp.figures_store import Store, default_path
+        from paceline.lsp.reaching import Reaching
         from paceline.lsp.session import Session
         from paceline.lsp.telling import Telling
 
         config, context = own.config, Context()
         context.configure(config.editor)
-        client: AsyncClient | Unusable
-        try:
-            client = connect(config, editor.log) if own.error is None else Unusable(own.error)
-        except ConfigError as error:
-            client = Unusable(error)
+        client = Reaching(paths.config_file(), own, editor.log)
         session = Session(
             config,
             Engine(client),
@@ -95,6 +71,7 @@ def _behind(own: Own, *, explain: bool) -> "Callable[[Editor], tuple[Session, Ed
             Figures(Store(default_path()), editor.text),
             editor.log,
             renew=client.renew,
+            news=client.news,
             explain=explain,
         )
         for sentence in options.told(own.problems):

@@ -5,6 +5,7 @@ Handlers only translate. All of them that wait are coroutines, so the reader goe
 
 import asyncio
 import logging
+import signal
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -12,7 +13,7 @@ from functools import cached_property, partial  # pygls writes attributes on han
 from json import JSONDecodeError
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING
 
 from lsprotocol import types
 from pygls.exceptions import FeatureRequestError, JsonRpcException
@@ -21,16 +22,17 @@ from pygls.lsp.server import LanguageServer
 
 from paceline import __version__
 from paceline.config import EditorConfig
-from paceline.lsp import fallback, options
+from paceline.lsp import fallback, options, untyped
 from paceline.lsp.commands import ACCEPT, ACCEPT_LINE, ACCEPT_WORD, EDIT, RESTART, STATUS
 from paceline.lsp.documents import Document, Documents
 from paceline.lsp.editor import Editor
 from paceline.lsp.place import Place
 from paceline.lsp.positions import column
 from paceline.lsp.protocol import DocumentProtocol
+from paceline.lsp.watching import Watch
 
 if TYPE_CHECKING:
-    from pygls.io_ import AsyncReader
+    from pygls.io_ import AsyncReader, AsyncWriter, Writer
 
     from paceline.lsp.completing import Answer
     from paceline.lsp.edits import Edits
@@ -41,7 +43,8 @@ NOTEBOOKS = types.NotebookDocumentSyncOptions(
     notebook_selector=[types.NotebookDocumentFilterWithNotebook(notebook="*")], save=False
 )
 NONSENSE = (JSONDecodeError, UnicodeDecodeError, RecursionError)  # what comes of a message that is no JSON
-LARGEST = 2**31 - 1  # of the protocol's unsigned numbers
+SIGNALS = ("SIGTERM", "SIGINT", "SIGHUP")  # that ask the process to end
+LAST = 1.0  # seconds for what is to be written by then
 REWRITE = types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.RefactorRewrite])
 
 
@@ -57,6 +60,10 @@ class Server(LanguageServer):
         self._behind = behind
         self._given = options.given("", None)
         self._state: dict[str, str] = {}
+        self._typed: set[str] = set()  # documents that have changed since a popup was answered there
+        self._over = asyncio.Event()
+        self._watch: Watch | None = None
+        self._closing: asyncio.Task[None] | None = None
         self.feature(types.INITIALIZE)(partial(self._initialize))
         self.feature(types.INITIALIZED)(partial(self._initialized))
         self.feature(types.SHUTDOWN)(partial(self._shutdown))
@@ -75,14 +82,41 @@ class Server(LanguageServer):
         self.command(STATUS)(partial(self._status))
         self.command(EDIT)(partial(self._edit))
 
-    async def speak(self, reader: "AsyncReader", writer: asyncio.StreamWriter) -> None:
-        """With the editor at the other end, until it goes."""
+    async def speak(self, reader: "AsyncReader", writer: "AsyncWriter | Writer") -> None:
+        """With the editor at the other end, until it goes, in whatever way, or the process is told to end."""
         self._stop_event = Event()
         self.protocol.set_writer(writer)
+        self.protocol.on_exit = self.stop
+        loop = asyncio.get_running_loop()
+        for name in SIGNALS:
+            with suppress(NotImplementedError, AttributeError, ValueError):  # the system does not have it
+                loop.add_signal_handler(getattr(signal, name), self.stop)
+        reading = run_async(self._stop_event, reader, self.protocol, logger, self.report_server_error)
+        speaking = loop.create_task(reading)
+        over = loop.create_task(self._over.wait())
         try:
-            await run_async(self._stop_event, reader, self.protocol, logger, self.report_server_error)
+            await asyncio.wait({speaking, over}, return_when=asyncio.FIRST_COMPLETED)
+            if speaking.done():
+                speaking.result()
         finally:
+            for task in (speaking, over):
+                task.cancel()
+            await self._farewell()
             self.shutdown()  # type: ignore[no-untyped-call]
+
+    def stop(self) -> None:
+        """End: nobody is there any more."""
+        self._over.set()
+
+    async def _farewell(self) -> None:
+        """Write what was counted, also where the editor has not said that it goes."""
+        if self.protocol.left is None:
+            self.protocol.left = 0
+        if self._watch is not None:
+            self._watch.stop()
+        if "_made" in vars(self):
+            with suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self._close(), LAST)
 
     @property
     def documents(self) -> Documents:
@@ -115,6 +149,8 @@ class Server(LanguageServer):
 
     def _initialize(self, params: types.InitializeParams) -> None:
         self.editor.connected()
+        if params.process_id is not None:
+            self._watch = Watch(params.process_id, self.stop)
         self._given = options.given("the editor's initializationOptions", params.initialization_options)
         self.documents.on_open = self._opened
         self.documents.on_change = self._changed
@@ -142,42 +178,40 @@ class Server(LanguageServer):
         await self.session.read_projects([Path(root) for root in roots if root])
 
     async def _subscribe(self) -> None:
-        """Ask to be told when the settings change; an editor may refuse that."""
-        workspace = self.client_capabilities.workspace
-        changes = workspace.did_change_configuration if workspace is not None else None
-        if changes is not None and changes.dynamic_registration:
-            name = types.WORKSPACE_DID_CHANGE_CONFIGURATION
-            wanted = types.Registration("paceline-configuration", name, {"section": options.SECTION})
-            with suppress(JsonRpcException):
-                await self.client_register_capability_async(types.RegistrationParams([wanted]))
+        await self.editor.subscribe(options.SECTION)
 
     async def _reconfigured(self, params: types.DidChangeConfigurationParams) -> None:
         if not await self._pull() and params.settings is not None:
-            self._configure(params.settings)
+            self.session.configure(_said(params.settings))
 
     async def _refoldered(self, _: types.DidChangeWorkspaceFoldersParams) -> None:
         """Folders have come or gone: documents may lie in others now, which have rules of their own."""
         await self._read_projects()
         for document in list(self.documents.open.values()):
             self._opened(document)
+        await self._pull()
 
     async def _pull(self) -> bool:
-        """Ask the editor for its settings; whether it can be asked."""
-        workspace = self.client_capabilities.workspace
-        if workspace is None or not workspace.configuration:
+        """Ask the editor for its settings, in general and in each folder of the workspace; whether it can be asked."""
+        places = {self.documents.located(uri)[1]: uri.removesuffix("/x") for uri in self._folders()}
+        places.pop("", None)  # on another machine: nothing tells its documents from others
+        found = await self.editor.settings(options.SECTION, [None, *places.values()])
+        if found is None:
             return False
-        items = [types.ConfigurationItem(section=options.SECTION)]
-        try:
-            found = await self.workspace_configuration_async(types.ConfigurationParams(items))
-        except JsonRpcException:  # it said that it can be asked, but does not want to now
-            return False
-        self._configure(found[0] if found else None)
+        usual, *own = found or [None]
+        folders = zip(places, own, strict=False)  # some editors answer the first question only
+        self.session.configure(_said(usual), {root: _said(each) for root, each in folders if each not in (None, usual)})
         return True
 
-    def _configure(self, values: object) -> None:
-        self.session.configure(options.given("the editor's settings", values))
-
     async def _shutdown(self, _: object) -> None:
+        await self._close()
+
+    async def _close(self) -> None:
+        """Once, however many want it."""
+        self._closing = self._closing or asyncio.get_running_loop().create_task(self._end())
+        await asyncio.shield(self._closing)
+
+    async def _end(self) -> None:
         self.edits.stop()
         await self.session.close()
 
@@ -192,15 +226,17 @@ class Server(LanguageServer):
         path, root = self.documents.home(document.uri)
         self.session.opened(document.uri, path, root, document.language, document.text)
 
-    def _changed(self, uri: str, start: int, end: int, inserted: str, document: Document) -> None:
+    def _changed(self, uri: str, start: int, removed: str, inserted: str, document: Document) -> None:
         def here() -> Place:
             place = self.documents.place(uri, document.position(start + len(inserted)))
             assert place is not None, "a document that changes is open"
             return place
 
-        self.session.changed(uri, document.text, start, end, inserted, here)
+        self._typed.add(uri)
+        self.session.changed(uri, document.text, start, removed, inserted, here)
 
     def _closed(self, document: Document) -> None:
+        self._typed.discard(document.uri)
         self.session.closed(document.uri)
 
     def _lost(self, document: Document) -> None:
@@ -228,12 +264,26 @@ class Server(LanguageServer):
         return types.InlineCompletionList(items)
 
     async def _popup(self, params: types.CompletionParams) -> types.CompletionList:
-        uri = params.text_document.uri  # editors say of every request of a popup that it was asked for by hand
-        shown, where = await self._suggested(uri, params.position, asked=False, chosen=None)
+        uri = params.text_document.uri
         document = self.documents.document(uri)
+        asked = document is not None and self._by_hand(params.context, document)
+        shown, where = await self._suggested(uri, params.position, asked=asked, chosen=None)
         if document is None or where is None:
             return fallback.completion_list([])
-        return fallback.completion_list([fallback.item(each, document, where.start) for each in shown])
+        self._typed.discard(document.uri)
+        items = [fallback.item(each, document, where.start) for each in shown]
+        for number, item in enumerate(items[1:], 1):  # the likeliest one stands above the others
+            item.sort_text, item.preselect = f"{item.sort_text}{number}", False
+        return fallback.completion_list(items)
+
+    def _by_hand(self, context: types.CompletionContext | None, document: Document) -> bool:
+        """Whether a person has asked for a popup. Some editors say so of those, too, that they open by themselves.
+
+        They do that when something has been typed. Who wants to see something by hand has seen, mostly, what came of
+        typing; nothing has changed since then.
+        """
+        invoked = context is None or context.trigger_kind == types.CompletionTriggerKind.Invoked
+        return invoked and document.uri not in self._typed
 
     async def _suggested(
         self, uri: str, position: types.Position, asked: bool, chosen: types.SelectedCompletionInfo | None
@@ -258,7 +308,7 @@ class Server(LanguageServer):
     # what a person does with them
 
     def _accept(self, *arguments: object) -> None:
-        if number := _number(arguments):
+        if number := untyped.number(arguments):
             self.session.accepted(number)
 
     async def _accept_word(self, *arguments: object) -> None:
@@ -270,16 +320,17 @@ class Server(LanguageServer):
     async def _accept_part(self, arguments: Sequence[object], part: Callable[[str], str]) -> None:
         """Insert the next part of what is suggested at (uri, position), for editors that cannot do that themselves."""
         uri, at = (*arguments, None, None)[:2]
-        position = _position(at)
+        position = untyped.position(at)
         document = self.documents.document(uri) if isinstance(uri, str) else None
         if document is None or position is None or document.lost:
             return
         place = self.documents.place(document.uri, position)
         rest = self.session.rest(place) if place is not None else ""
-        if not rest:
+        if place is None or not rest:
             return
+        text, shown = part(rest), self.session.showing(place)
         offset = document.offset(position)  # of a position beyond a line's end, that end
-        edit = types.TextEdit(document.range(offset, offset), part(rest))
+        edit = types.TextEdit(document.range(offset, offset), text)
         workspace = self.client_capabilities.workspace
         if workspace is not None and workspace.workspace_edit and workspace.workspace_edit.document_changes:
             versioned = types.OptionalVersionedTextDocumentIdentifier(document.uri, document.version)
@@ -287,22 +338,24 @@ class Server(LanguageServer):
         else:
             changes = types.WorkspaceEdit(changes={document.uri: [edit]})
         with suppress(JsonRpcException):  # an editor that cannot change documents at a server's request
-            await self.editor.apply(types.ApplyWorkspaceEditParams(changes, label="Paceline"))
+            done = await self.editor.apply(types.ApplyWorkspaceEditParams(changes, label="Paceline"))
+            if done.applied and shown is not None:
+                self.session.accepted(shown.number, len(place.before) - len(shown.place.before) + len(text))
 
     def _seen(self, params: object) -> None:
-        if number := _number(_arguments(params)):
+        if number := untyped.number(untyped.arguments(params)):
             self.session.seen(number)
 
     def _accepted_part(self, params: object) -> None:
-        length, number = _get(params, "acceptedLength"), _number(_arguments(params))
+        length, number = untyped.get(params, "acceptedLength"), untyped.number(untyped.arguments(params))
         shown = self.session.shown.get(number)
-        if shown is not None and _is_number(length):
+        if shown is not None and untyped.is_number(length):
             self.session.accepted(number, column(shown.text, length, self.documents.encoding))
 
     def _focused(self, params: object) -> None:
-        document = self.documents.document(str(_get(_get(params, "textDocument"), "uri")))
+        document = self.documents.document(str(untyped.get(untyped.get(params, "textDocument"), "uri")))
         if document is not None:
-            self.session.focused(document.uri)
+            self.session.focused(document.uri, untyped.lines(untyped.get(params, "visibleRange")))
 
     async def _actions(self, params: types.CodeActionParams) -> list[types.CodeAction | types.Command]:
         await self.session.ready()
@@ -341,27 +394,8 @@ class Server(LanguageServer):
             self.editor.notify("paceline/status", state)
 
 
-def _arguments(params: object) -> Sequence[object]:
-    """Of the command that the item in a notification carries."""
-    found = _get(_get(_get(params, "item"), "command"), "arguments")
-    return found if isinstance(found, (list, tuple)) else ()
-
-
-def _number(arguments: Sequence[object]) -> int:
-    """The suggestion's; 0 where there is none."""
-    first = arguments[0] if arguments else 0
-    return first if _is_number(first) else 0
-
-
-def _is_number(value: object) -> TypeGuard[int]:
-    """Whether it may count something. Python takes a truth value for a number."""
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST
-
-
-def _position(at: object) -> types.Position | None:
-    """The position that a command was given as plain data; None for anything else."""
-    line, character = _get(at, "line"), _get(at, "character")
-    return types.Position(line, character) if _is_number(line) and _is_number(character) else None
+def _said(values: object) -> options.Source:
+    return options.given("the editor's settings", values)
 
 
 def _replaces(where: types.Range, cursor: types.Position, document: Document) -> bool:
@@ -370,8 +404,3 @@ def _replaces(where: types.Range, cursor: types.Position, document: Document) ->
     on_one_line = where.start.line == where.end.line == cursor.line
     there = document.range(start, end) == where
     return on_one_line and there and start <= document.offset(cursor) <= end
-
-
-def _get(data: object, name: str) -> object:
-    """A field of what came without a type of its own: pygls makes objects of some and leaves others as they are."""
-    return data.get(name) if isinstance(data, dict) else getattr(data, name, None)

@@ -2,17 +2,18 @@
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 from paceline.client.events import Options
 from paceline.config import Config, EditorConfig
-from paceline.errors import PacelineError
+from paceline.errors import ConfigError, ModelError, PacelineError
 from paceline.lsp import options, quiet
 from paceline.lsp.ahead import Ahead
-from paceline.lsp.completing import Answer, Completer, Engine, Surroundings
+from paceline.lsp.completing import Answer, Completer, Surroundings
+from paceline.lsp.engine import Engine
 from paceline.lsp.figures import Figures
 from paceline.lsp.place import Place
 from paceline.lsp.telling import Telling
@@ -36,11 +37,6 @@ class Shown:
     more: bool = False  # beside another one for the same place
     chosen: bool = False  # behind what a popup has chosen, which is not in the document
 
-    @property
-    def offset(self) -> int:
-        """Where it goes, in its document."""
-        return len(self.place.before) - self.place.elsewhere
-
 
 @dataclass
 class Session:
@@ -53,7 +49,8 @@ class Session:
     figures: Figures
     log: Callable[[str], None]
     heard: Callable[[Answer], None] = lambda answer: None
-    renew: Callable[[], Awaitable[bool]] | None = None  # ends an engine that hangs; whether there was one
+    renew: Callable[[], Awaitable[bool]] | None = None  # ends the engine for another one; whether it hung
+    news: Callable[[], options.Own | None] = lambda: None  # what the person's configuration says, where that is new
     explain: bool = False  # log the reason of every silence
     shown: dict[int, Shown] = field(default_factory=dict)
     silences: deque[str] = field(default_factory=lambda: deque(maxlen=SILENCES))
@@ -63,6 +60,7 @@ class Session:
         self.completer = Completer(self.engine, self.surroundings, self.telling, self.config.editor)
         self.ahead = Ahead(self.completer, self.figures.prefetched)
         self._given: dict[str, options.Source] = {}
+        self._scoped: dict[str, Mapping[str, options.Source]] = {}  # what they say for folders, by their names
         self._projects: dict[str, options.Source] = {}  # of the workspace's folders, by path
         self._looking = asyncio.Lock()  # held while folders' files are read
         self._numbers = 0
@@ -77,21 +75,42 @@ class Session:
         """What holds now, where a folder's own file does not say more."""
         return self.completer.settings
 
-    def configure(self, source: options.Source) -> None:
-        """Settings from one place; they replace what that place said before. What is wrong is shown once."""
-        self._given[source.name] = source
+    def configure(self, source: options.Source, folders: Mapping[str, options.Source] = MappingProxyType({})) -> None:
+        """Settings from one place; they replace what that place said before. What is wrong is shown once.
+
+        folders: what it says instead of that for folders of the workspace, by path.
+        """
+        self._given[source.name], self._scoped[source.name] = source, folders
         self._configured()
 
     def _configured(self) -> None:
         """Bring together what all places say: for each folder with a file of its own, and for the rest."""
-        person = tuple(self._given.values())
-        usual = options.merge(person, self.config.editor)
-        found = {root: options.merge((each, *person), self.config.editor) for root, each in self._projects.items()}
+        usual = options.merge(tuple(self._given.values()), self.config.editor)
+        found = {}
+        for root in {**self._projects, **{root: None for scoped in self._scoped.values() for root in scoped}}:
+            person = [self._scoped[name].get(root, each) for name, each in self._given.items()]
+            project = [self._projects[root]] if root in self._projects else []
+            found[root] = options.merge([*project, *person], self.config.editor)
         for sentence in options.told([*usual.problems, *(each for one in found.values() for each in one.problems)]):
             self.telling.once("warning", sentence)
         folders = {root: each.editor for root, each in found.items()}
         if (usual.editor, folders) != (self.settings, self.completer.folders):
             self.completer.configure(usual.editor, folders)
+
+    def look(self) -> None:
+        """Go by the person's configuration as it is now: it may name another engine, or say other things."""
+        own = self.news()
+        if own is None:
+            return
+        self.telling.mended()
+        if own.error is not None:
+            self.telling.fail(own.error)
+            return
+        for sentence in options.told(own.problems):
+            self.telling.once("warning", sentence)
+        self.config = own.config
+        self._configured()
+        self._begin_anew()
 
     async def read_projects(self, folders: Sequence[Path]) -> None:
         """The files of the workspace's folders, which are these now. Nothing is suggested until they have been read."""
@@ -117,6 +136,7 @@ class Session:
 
         chosen: the text before the place ends in what a popup has chosen, which is not in the document.
         """
+        self.look()
         await self.ready()
         line = place.before.count("\n")
         self.surroundings.visible(place.uri, line, line)
@@ -144,26 +164,40 @@ class Session:
         found = self.completer.suggestions.find(place, *self.engine.models)
         return found.rest if found is not None else ""
 
+    def showing(self, place: Place) -> Shown | None:
+        """What is in front of the person at a place, if its beginning has been typed or accepted up to there."""
+        for shown in reversed(self.shown.values()):
+            done = len(place.before) - len(shown.place.before)
+            there = shown.place.uri == place.uri and 0 <= done < len(shown.text)
+            if there and place.before == shown.place.before + shown.text[:done]:
+                return shown
+        return None
+
     def opened(self, uri: str, path: str, root: str, language: str, text: str) -> None:
         """A document has been opened."""
         self.surroundings.opened(uri, path, root, language, text)
         self.wake()
 
     def wake(self) -> None:
-        """Have the engine started and its models loaded, if nothing is known of it yet. Failures are told later."""
+        """Have the engine started and its models loaded, if nothing is known of it yet."""
         if self._waking is None and not self.engine.model and self.settings.enabled:
             self._waking = asyncio.get_running_loop().create_task(self._woken())
 
     async def _woken(self) -> None:
-        with suppress(PacelineError):
-            options = Options(warm=True, priority="background", anchor=0)
-            await self.engine.infiller.complete("\n", "", options, lambda _: None)
+        options = Options(warm=True, priority="background", anchor=0)
+        try:
+            self.engine.woken(await self.engine.infiller.complete("\n", "", options, lambda _: None))
+        except (ModelError, ConfigError) as error:  # nothing will ever come: they should not have to ask to learn that
+            self.telling.fail(error)
+        except PacelineError:
+            pass  # it may work by the time that somebody asks, who is told otherwise
 
-    def changed(self, uri: str, text: str, start: int, end: int, inserted: str, here: Callable[[], Place]) -> None:
-        """Characters [start, end) of a document became others, which gave `text`. `here`: the place behind them."""
+    def changed(self, uri: str, text: str, start: int, removed: str, inserted: str, here: Callable[[], Place]) -> None:
+        """At an offset of a document one text gave way to another. `text`: all of it now. `here`: the place behind."""
+        end = start + len(removed)
         self.surroundings.changed(uri, text, start, end, inserted)
         self.figures.changed(uri, start, end, inserted)
-        self.completer.changed(uri, here, deleted=end - start == 1 and not inserted)
+        self.completer.changed(uri, here, removed=removed, inserted=inserted)
 
     def lost(self, uri: str) -> None:
         """A document's text is not known any more, until the editor tells all of it. The person is told once."""
@@ -176,8 +210,15 @@ class Session:
         """A document has been saved."""
         self.surroundings.saved(uri)
 
-    def focused(self, uri: str) -> None:
-        """The person looks at this document now: soon they will type."""
+    def focused(self, uri: str, lines: tuple[int, int] | None = None) -> None:
+        """The person looks at this document now: soon they will type.
+
+        lines: the first and the last that can be seen, counted from 0; None where the editor does not say.
+        """
+        if lines is None:
+            self.surroundings.focused(uri)
+        else:
+            self.surroundings.visible(uri, *lines)
         self.wake()
 
     def closed(self, uri: str) -> None:
@@ -200,10 +241,11 @@ class Session:
         if number in self._unseen:
             self.seen(number)
         if shown is not None:
-            self.figures.accepted(number, shown.offset, length)
+            self.figures.accepted(number, shown.place.offset, length)
 
     def restart(self) -> None:
-        """The engine is another one: whatever was known of it does not hold. One that hangs is ended meanwhile."""
+        """Have the engine start anew, and forget what was known of it."""
+        self.look()
         self.completer.reset()
         self.telling.mended()
         if self.renew is not None and (self._renewing is None or self._renewing.done()):
@@ -211,14 +253,20 @@ class Session:
 
     async def _renewed(self, renew: Callable[[], Awaitable[bool]]) -> None:
         try:
-            if not await renew():
-                return
+            hung = await renew()
         except PacelineError as error:
             self.telling.fail(error)
             return
-        self.telling.once("info", "Paceline: the daemon did not answer and has been ended; another one starts")
+        if hung:
+            self.telling.once("info", "Paceline: the daemon did not answer and has been ended; another one starts")
+        self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        """It is another engine from now on: what was known of the one before does not hold."""
         self.completer.reset()
-        self._waking = None
+        if self._waking is not None:
+            self._waking.cancel()
+            self._waking = None
         self.wake()
 
     async def close(self) -> None:
@@ -237,7 +285,9 @@ class Session:
         known = made - self.sources["engine"]
         lines = [f"model       {self.engine.model or 'none has answered yet'}"]
         lines += [f"suggested   {made}, {known} of them without a request of their own to the engine"] if made else []
-        lines += [f"ahead       {self.ahead.prefetched} computed, {self.sources['prefetch']} used"]
+        used, computed = self.sources["prefetch"], self.ahead.prefetched
+        share = f" ({100 * used / computed:.0f} %)" if computed else ""
+        lines += [f"ahead       {computed} computed, {used} used{share}"]
         counted = Counter(self.silences).most_common(5)
         lines += [f"silent      {count} times: {quiet.REASONS.get(reason, reason)}" for reason, count in counted]
         return "\n".join(lines)
@@ -261,7 +311,7 @@ class Session:
         """A suggestion is in front of the person."""
         found, place = shown.answer.found, shown.place
         root = found.suggestion if found is not None else None
-        at = None if shown.chosen else shown.offset
+        at = None if shown.chosen else shown.place.offset
         more = shown.more and place is self._seen
         self._seen = place
         self.figures.shown(shown.number, place.uri, place.language, shown.text, root, at=at, more=more)

@@ -5,8 +5,8 @@ place, and further on while the person types what it says.
 """
 
 from collections import OrderedDict
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from paceline.lsp.place import Place
 
@@ -17,6 +17,7 @@ CLOSERS = frozenset(")]}>\"'`;,:")  # what editors insert by themselves behind w
 # Tokens of a suggestion that have to be likely, all together. At a threshold of -2.0 nats Qwen2.5-Coder shows 94 % of
 # what is right (0.5B; 97 % with the 1.5B) and keeps back 40 % of what is not (tests/bench/quiet).
 BEGINNING = 8
+Key = tuple[str, str, str, int]  # text before and after, model, seed
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,8 @@ class Suggestion:
     model: str = ""
     logprobs: tuple[float, ...] = ()  # of its tokens, in nats; may be empty
     tokens: tuple[str, ...] = ()  # what they say; those at its end may say more than is left of it
-    prefetched: bool = False  # computed before anybody asked
+    prefetched: bool = False  # computed before anybody asked, and not shown yet
+    seed: int = 0  # that it was drawn with, beside what is likeliest; 0: it is what is likeliest
 
 
 @dataclass(frozen=True)
@@ -63,13 +65,15 @@ class Suggestions:
 
     def __init__(self, kept: int = KEPT) -> None:
         self._kept = kept
-        self._entries: OrderedDict[str, OrderedDict[tuple[str, str, str], Suggestion]] = OrderedDict()
+        self._entries: OrderedDict[str, OrderedDict[Key, Suggestion]] = OrderedDict()
 
     def add(self, uri: str, suggestion: Suggestion) -> None:
         """Remember one; a newer one for the same place replaces an older one."""
         entries = self._entries.setdefault(uri, OrderedDict())
         self._entries.move_to_end(uri)
-        key = (suggestion.before, suggestion.after, suggestion.model)
+        key = _key(suggestion)
+        if suggestion.prefetched and key in entries:
+            return  # somebody has asked for it meanwhile
         entries.pop(key, None)
         entries[key] = suggestion
         while sum(map(len, self._entries.values())) > self._kept:
@@ -81,15 +85,33 @@ class Suggestions:
     def find(self, place: Place, *models: str) -> Found | None:
         """What one of these models said for this place: the entry of which most has been typed, the newest of several.
 
-        One without text is found at its own place only.
+        One without text is found at its own place only. One that was drawn is found where something of it has been
+        typed, unless what is likeliest goes on like that as well.
         """
         best: Found | None = None
-        wanted = models or ("",)
-        for suggestion in self._of(place.uri):
-            found = advanced(suggestion, place.before, place.after) if suggestion.model in wanted else None
-            if found is not None and (best is None or len(found.typed) > len(best.typed)):
+        for found in self._fitting(place, models):
+            if found.suggestion.seed and not found.typed:
+                continue
+            if best is None or _merit(found) > _merit(best):
                 best = found
         return best
+
+    def drawn(self, place: Place, *models: str) -> dict[int, Found]:
+        """What was drawn for this very place, by seed."""
+        found = dict[int, Found]()
+        for each in self._fitting(place, models):
+            if each.suggestion.seed and not (each.typed or each.closers):
+                found.setdefault(each.suggestion.seed, each)
+        return found
+
+    def shown(self, uri: str, found: Found) -> Found:
+        """A person is shown what was found. Whether it was computed before anybody asked matters once only."""
+        known = self._entries.get(uri, OrderedDict())
+        key = _key(found.suggestion)
+        if not found.suggestion.prefetched or known.get(key) is not found.suggestion:
+            return found
+        known[key] = replace(found.suggestion, prefetched=False)
+        return replace(found, suggestion=known[key])
 
     def forget(self, uri: str) -> None:
         """The document is closed."""
@@ -99,8 +121,21 @@ class Suggestions:
         """Nothing of it holds any more: another model, other settings."""
         self._entries.clear()
 
-    def _of(self, uri: str) -> Iterator[Suggestion]:
-        return reversed(self._entries.get(uri, OrderedDict()).values())
+    def _fitting(self, place: Place, models: Sequence[str]) -> Iterator[Found]:
+        """The newest first."""
+        wanted = models or ("",)
+        for suggestion in reversed(self._entries.get(place.uri, OrderedDict()).values()):
+            found = advanced(suggestion, place.before, place.after) if suggestion.model in wanted else None
+            if found is not None:
+                yield found
+
+
+def _key(suggestion: Suggestion) -> Key:
+    return suggestion.before, suggestion.after, suggestion.model, suggestion.seed
+
+
+def _merit(found: Found) -> tuple[int, bool]:
+    return len(found.typed), not found.suggestion.seed
 
 
 def made(

@@ -7,7 +7,9 @@ a line that looks like code.
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import PurePosixPath
 from typing import Literal
+from urllib.parse import unquote, urlsplit
 
 from paceline.prompts.context import language as language_of_file
 
@@ -108,6 +110,12 @@ def language_of(language: str, path: str) -> str:
     """The language as this table calls it; from the file's name where the editor does not say. "" if unknown."""
     name = language.lower() or language_of_file(path)
     return _ALIASES.get(name, name)
+
+
+def name_of(path: str, uri: str) -> str:
+    """What a document is called: its path within its folder, or else its file's name; "" if it has none."""
+    found = urlsplit(uri)
+    return path or (PurePosixPath(unquote(found.path)).name if found.scheme == "file" else "")
 
 
 def line_comment(language: str) -> str:

@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-from contextlib import suppress
 
 from paceline.errors import InputError
 from paceline.lsp.server import Server
@@ -13,8 +12,7 @@ _HEADER = re.compile(rb"(?:Content-(?:Length|Type): [^\r\n]*)?\r\n")
 
 def serve(server: Server, host: str, port: int) -> None:
     """Until the editor goes. Raises InputError where nobody can listen there."""
-    with suppress(SystemExit):  # pygls' way to end
-        asyncio.run(_serve(server, host, port))
+    asyncio.run(_serve(server, host, port))
 
 
 async def _serve(server: Server, host: str, port: int) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from paceline.chat.happenings import Tell, Told, Working, working
-from paceline.chat.keeper import Keeper
+from paceline.chat.persisting import Persisting
 from paceline.chat.turns import Run, State, Turn
 from paceline.client.cancel import Cancel
 from paceline.client.events import End, Event, Note, Progress, Text
@@ -31,20 +31,19 @@ class Answering:
     def __init__(
         self,
         turn: Turn,
-        store: Keeper,
+        kept: Persisting,
         changed: Callable[[Turn], None],
         grew: Grew,
         tell: Tell,
     ) -> None:
         self.turn = turn
-        self._store = store
+        self._kept = kept
         self._changed = changed
         self._grew = grew
         self._tell = tell
         self._cancel = Cancel()
         self._unkept: list[Text] = []
         self._kept_at = time.monotonic()
-        self._failing = False  # the store: said once
 
     @property
     def cancel(self) -> Cancel:
@@ -87,7 +86,7 @@ class Answering:
         self.turn = replace(self.turn, model=model)
         self._unkept.clear()
         self._kept_at = time.monotonic()
-        self._safely(lambda: self._store.update(self.turn))
+        self._kept.update(self.turn)
         self._changed(self.turn)
 
     def _add(self, event: Text) -> None:
@@ -103,23 +102,14 @@ class Answering:
         runs = tuple(Run(each.drafter, len(each.text)) for each in self._unkept)
         self._unkept.clear()
         self._kept_at = time.monotonic()
-        self._safely(lambda: self._store.append(self.turn.id, text, runs))
+        self._kept.append(self.turn.id, text, runs)
 
     def _end(self, state: State, error: str = "") -> None:
         if self.turn.state != "streaming":
             return
         self.turn = replace(self.turn, state=state, error=error)
-        self._safely(lambda: self._store.update(self.turn))
+        self._kept.update(self.turn)
         self._changed(self.turn)
-
-    def _safely(self, keep: Callable[[], None]) -> None:
-        """An answer is shown even where it cannot be kept."""
-        try:
-            keep()
-        except PacelineError as error:
-            if not self._failing:
-                self._tell(Told(f"this answer is not kept: {error}", error=True))
-            self._failing = True
 
 
 def longer(runs: tuple[Run, ...], more: Run) -> tuple[Run, ...]:

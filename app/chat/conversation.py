@@ -4,20 +4,22 @@ Everything that happens is told as one of the `Happening`s, in order, on the eve
 """
 
 import asyncio
+import contextlib
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
 from paceline.chat.answering import Answering
-from paceline.chat.happenings import Added, Changed, Grew, Moved, Queued, Tell, Told, Working
+from paceline.chat.happenings import Added, Changed, Grew, Happening, Moved, Queued, Tell, Told, Working
 from paceline.chat.keeper import Keeper
+from paceline.chat.persisting import Persisting
 from paceline.chat.tree import branches, leaf_below, path, siblings
 from paceline.chat.turns import Draft, Session, Turn
 from paceline.client.cancel import Cancel
 from paceline.client.events import End, Event, Extra, Message, Options
-from paceline.errors import InputError, PacelineError
+from paceline.errors import InputError, PacelineError, ResourceError
 
 
 class Engine(Protocol):
@@ -31,19 +33,32 @@ class Engine(Protocol):
 
 
 AGAIN = 0.7  # temperature
+ENDING = 5.0  # seconds that an answer has to end by itself when it is no longer wanted
 
 
 class Conversation:
     """A session that can be talked to. Belongs to one event loop."""
 
     def __init__(
-        self, session: Session, store: Keeper, engine: Engine, tell: Tell, waiting: Sequence[Draft] = ()
+        self,
+        session: Session,
+        store: Keeper,
+        engine: Engine,
+        tell: Tell,
+        waiting: Sequence[Draft] = (),
+        due: Callable[[], None] | None = None,
     ) -> None:
-        """waiting: messages that wait already. They are sent behind the next answer, or by `send_waiting`."""
+        """waiting: messages that wait already. They are sent behind the next answer, or by `send_waiting`.
+
+        due: called when an answer is complete and the first of them may go; it sends it. None: it goes as it is.
+        """
         self._session = session
         self._store = store
         self._engine = engine
-        self._tell = tell
+        self._listener: Tell | None = tell
+        self._due = due or self.send_waiting
+        self._persisting = Persisting(store, self._tell)
+        self._settling: asyncio.Task[None] | None = None
         self._turns = {turn.id: turn for turn in store.turns(session.id)} if session.id else {}
         self._queue: deque[Draft] = deque(waiting)
         self._answering: Answering | None = None
@@ -117,12 +132,12 @@ class Conversation:
             return
         self._ask(draft, self._session.leaf)
 
-    def send_waiting(self) -> bool:
-        """Send what waits, now that nothing is being answered; whether there was something."""
+    def send_waiting(self, draft: Draft | None = None) -> bool:
+        """Send the first that waits, now that nothing is being answered; whether there was one. draft: in its place."""
         if self.answering or not self._queue:
             return False
         try:
-            self._ask(self._queue[0], self._session.leaf)
+            self._ask(draft or self._queue[0], self._session.leaf)
         except PacelineError as error:  # it waits on
             self._tell(Told(str(error), error=True))
             return False
@@ -137,6 +152,12 @@ class Conversation:
         draft = self._queue.pop()
         self._tell(Queued(len(self._queue)))
         return draft
+
+    def drop_waiting(self) -> None:
+        """What waits is not to be sent after all."""
+        if self._queue:
+            self._queue.clear()
+            self._tell(Queued(0))
 
     def note(self, asked: str, done: str, end: End | None = None) -> None:
         """Something was done beside the conversation, which it should know of. Not while an answer is written.
@@ -174,11 +195,16 @@ class Conversation:
         self._ask(draft, found.parent)
 
     def go_on(self) -> None:
-        """Continue the last answer where it was cut or stopped. Raises InputError where there is none."""
+        """Continue the last answer where it was cut or stopped.
+
+        Raises InputError where there is none, or another window is writing it.
+        """
         self._free("continue an answer")
-        last = self._turns.get(self._session.leaf or -1)
+        last = self._as_kept(self._session.leaf)
         if last is None or last.role != "assistant" or last.state == "done":
             raise InputError("the last answer is complete", "ask for more instead")
+        if last.state == "streaming":
+            raise InputError("this answer is being written in another window", "look at it there, or wait for its end")
         if not last.text:
             self.retry(last.id)
             return
@@ -216,13 +242,34 @@ class Conversation:
         self._session = replace(self._session, title=title)
 
     async def close(self) -> None:
-        """Stop, and wait until what was written is kept."""
+        """Stop, and wait until what was written is kept. Nothing is told any more afterwards."""
         self._queue.clear()
         self.stop()
         if self._task is not None:
-            await asyncio.wait([self._task], timeout=5)
+            await asyncio.wait([self._task], timeout=ENDING)
+        await _end(self._task)  # an engine that hangs does not even end when it is told to
+        await _end(self._settling)
+        self._persisting.settle()
+        self._listener = None
 
     # --- how it is done ---------------------------------------------------------------------------------------------
+
+    def _tell(self, what: Happening) -> None:
+        if self._listener is not None:
+            self._listener(what)
+
+    def _as_kept(self, id: int | None) -> Turn | None:
+        """A turn as it is now: another window may have gone on with it. Raises InputError where all of it is gone."""
+        known = self.turn(id)
+        if known is None or self._store.owing:  # what is here is newer
+            return known
+        try:
+            kept = next((each for each in self._store.turns(self._session.id) if each.id == id), None)
+        except ResourceError:
+            return known
+        if kept is not None and (kept.text, kept.state) != (known.text, known.state):
+            self._changed(kept)
+        return kept or known
 
     def _free(self, what: str) -> None:
         if self.answering:
@@ -236,9 +283,13 @@ class Conversation:
         self._write(self._add(Turn(0, question, "assistant", "", state="streaming")), options)
 
     def _write(self, answer: Turn, options: Options) -> None:
-        answer = self._kept(replace(answer, state="streaming", error=""))
+        answer = replace(answer, state="streaming", error="")
+        if options.go_on:
+            with contextlib.suppress(ResourceError):  # it is tried again, and said if it goes on to fail
+                self._store.update(answer)
+        self._changed(answer)
         turns = self.path[: None if options.go_on else -1]
-        self._answering = Answering(answer, self._store, self._changed, self._grew, self._tell)
+        self._answering = Answering(answer, self._persisting, self._changed, self._grew, self._tell)
         events = self._engine.chat(self.messages(turns), _quoting(options, turns), self._answering.cancel)
         self._task = asyncio.get_running_loop().create_task(self._run(self._answering, events))
 
@@ -248,8 +299,16 @@ class Conversation:
         finally:
             self._answering = self._task = None
             self._tell(Working())
-        if answering.turn.state in ("done", "length"):
-            self.send_waiting()
+            if self._store.owing and self._settling is None:
+                self._settling = asyncio.get_running_loop().create_task(self._settle())
+        if answering.turn.state in ("done", "length") and self._queue:
+            self._due()
+
+    async def _settle(self) -> None:
+        try:
+            await self._persisting.settled()
+        finally:
+            self._settling = None
 
     def _grew(self, turn: Turn, text: str, drafter: str) -> None:
         self._turns[turn.id] = turn
@@ -258,14 +317,6 @@ class Conversation:
     def _changed(self, turn: Turn) -> None:
         self._turns[turn.id] = turn
         self._tell(Changed(turn))
-
-    def _kept(self, turn: Turn) -> Turn:
-        try:
-            self._store.update(turn)
-        except PacelineError as error:
-            self._tell(Told(str(error), error=True))
-        self._changed(turn)
-        return turn
 
     def _add(self, turn: Turn) -> Turn:
         turn = self._store.add(self.keep().id, replace(turn, created=time.time()))
@@ -278,6 +329,12 @@ class Conversation:
         self._store.select(self.keep().id, leaf)
         self._session = replace(self._session, leaf=leaf)
         self._tell(Moved())
+
+
+async def _end(task: asyncio.Task[None] | None) -> None:
+    if task is not None:
+        task.cancel()
+        await asyncio.wait([task], timeout=1)
 
 
 def _quoting(options: Options, turns: Sequence[Turn]) -> Options:

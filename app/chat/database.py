@@ -20,6 +20,10 @@ def default_path() -> Path:
     return paths.data_dir() / "chat.db"
 
 
+class LockedError(ResourceError):
+    """Another process is writing: what was to be kept can be tried again soon."""
+
+
 class Database:
     """One connection, for one thread. Any number of processes may have the same file open.
 
@@ -56,6 +60,16 @@ class Database:
             self.connection.execute(f"PRAGMA synchronous = {'FULL' if lasting else 'NORMAL'}")
         with self._waiting(patience), self._transaction("BEGIN IMMEDIATE", "written") as connection:
             yield connection
+
+    def free(self) -> bool:
+        """Whether nobody else is writing at this moment; also where that cannot be said. Waits for nobody."""
+        try:
+            with self.writing(lasting=False, patience=0):
+                return True
+        except LockedError:
+            return False
+        except ResourceError:
+            return True
 
     def wipe(self) -> None:
         """Leave nothing of what was deleted in the log beside the file, unless another process is at it."""
@@ -112,7 +126,7 @@ class Database:
         if "full" in said or "disk I/O" in said:
             return ResourceError(message, "free some space on the disk; what was kept before is still there")
         if "locked" in said or "busy" in said:
-            return ResourceError(message, "another Paceline is writing; try again")
+            return LockedError(message, "another Paceline is writing; try again")
         return ResourceError(message, "check the disk, and whose the folder is")
 
     def _open(self) -> sqlite3.Connection:

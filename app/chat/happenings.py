@@ -7,6 +7,8 @@ from typing import Literal
 from paceline.chat.turns import Turn
 from paceline.client.events import Event, Loading, Pace, Progress, Reasoning
 
+TELLING = 250.0  # milliseconds of an answer before which its speed is one of its first draft, and tells nothing
+
 
 @dataclass(frozen=True)
 class Working:
@@ -16,22 +18,33 @@ class Working:
     done: int = 0  # of the prompt's tokens, while it is read
     total: int = 0
     ms_left: float | None = None
-    tokens: int = 0  # of the answer
+    tokens: int = 0  # of the answer so far, as all that follows
+    milliseconds: float | None = None  # since the first of them
     per_second: float | None = None
-    acceptance: float | None = None  # share of drafted tokens that stood
+    drafted: int = 0  # tokens, and how many of them stood
+    accepted: int = 0
     speed_up: float | None = None  # over plain decoding
+
+    @property
+    def acceptance(self) -> float | None:
+        """Share of the drafted tokens that stood; None where none were drafted."""
+        return self.accepted / self.drafted if self.drafted else None
 
 
 def working(event: Event) -> Working | None:
     """What an event says about how an answer is getting on; None where it says something else."""
     match event:
         case Pace():
-            share = event.accepted / event.drafted if event.drafted else None
+            took = event.milliseconds
+            if took is None and event.per_second > 0:  # the first token was there at the beginning of that time
+                took = (event.tokens - 1) / event.per_second * 1000
             return Working(
                 "writing",
                 tokens=event.tokens,
-                per_second=event.per_second or None,
-                acceptance=share,
+                milliseconds=took,
+                per_second=event.per_second if took is not None and took >= TELLING else None,
+                drafted=event.drafted,
+                accepted=event.accepted,
                 speed_up=event.speed_up,
             )
         case Progress():

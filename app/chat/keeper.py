@@ -29,6 +29,15 @@ class Keeper(Protocol):
         """More of an answer."""
         ...
 
+    @property
+    def owing(self) -> bool:
+        """Whether some of what `update` and `append` were given could not be kept yet."""
+        ...
+
+    def settle(self) -> None:
+        """Keep it now."""
+        ...
+
     def turns(self, session: str) -> tuple[Turn, ...]:
         """All branches."""
         ...

@@ -1,19 +1,43 @@
 """Which hunks of which changes a person has accepted."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
+from paceline.chat.edits import store
 from paceline.chat.edits.changes import Change
 from paceline.chat.edits.journal import Accepted
 from paceline.chat.edits.review import accepted
 from paceline.chat.hidden import warned
+from paceline.errors import InputError
 
 
-def prepared(changes: Sequence[Change]) -> tuple[Change, ...]:
-    """The changes as they can be reviewed: what cannot be seen is pointed out, hunks are found. May take a second."""
-    found = tuple(map(warned, changes))
+def prepared(root: Path, changes: Sequence[Change]) -> tuple[Change, ...]:
+    """The changes as they can be reviewed: of a file that cannot be read or written nothing can be accepted, what
+    cannot be seen is pointed out, hunks are found. Looks at the files; may take a second.
+    """
+    found = tuple(warned(_possible(root, each)) for each in changes)
     for each in found:
         _ = each.hunks
     return found
+
+
+def _possible(root: Path, change: Change) -> Change:
+    """The change, or none and the reason."""
+    reason = _refused(root, change.path) if change.changes else ""
+    if not reason:
+        return change
+    as_it_is = change.before or ""
+    return Change(change.path, as_it_is, as_it_is, change.form, certain=False, notes=(*change.notes, reason))
+
+
+def _refused(root: Path, path: str) -> str:
+    """Why a file cannot be changed, in a sentence; "": it can."""
+    try:
+        store.read(root, path)
+        why = store.unwritable(store.located(root, path))
+    except InputError as error:
+        return f"{error.message}."
+    return f"It cannot be written: {why}." if why else ""
 
 
 class Reviewing:

@@ -1,6 +1,6 @@
 """What the terminal app stands on, put together by whoever starts it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,3 +32,4 @@ class Services:
     programs: Mapping[str, Callable[[str], "Program"]]  # other commands by name, given their arguments
     environ: Mapping[str, str]
     cache: Path  # for files that stand in for a clipboard
+    workloads: Callable[[], Sequence[str]] = tuple  # names of what `bench` can be given

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 # what the argument is a name of, so that it can be completed
-Completes = Literal["", "command", "session", "file", "model", "theme", "format", "switch", "workload"]
+Completes = Literal["", "command", "session", "file", "theme", "format", "switch", "workload"]
 _WORD = re.compile(r"/([A-Za-z][\w-]*)(?:[ \t]+|$)")
 _BEGUN = re.compile(r"/([A-Za-z][\w-]*)?")
-FORMATS = ("md", "json", "html")
+FORMATS = {"md": "Markdown", "json": "JSON", "html": "HTML"}  # of exported sessions: endings, and names for people
 SWITCHES = ("on", "off")
 
 
@@ -54,6 +54,7 @@ COMMANDS: tuple[SlashCommand, ...] = (
     SlashCommand("theme", "choose the colours", "[THEME]", "theme"),
     SlashCommand("drafts", "colour what was drafted, by drafter", "[on|off]", "switch"),
     SlashCommand("mouse", "off: the terminal selects text by itself", "[on|off]", "switch"),
+    SlashCommand("motion", "off: nothing moves that need not", "[on|off]", "switch"),
     SlashCommand("copy", "copy a code block, or the last answer", "[NUMBER]"),
     SlashCommand("save", "save a code block to a file", "[NUMBER] [FILE]"),
     SlashCommand("undo", "take back the last change to files"),

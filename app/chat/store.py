@@ -2,37 +2,33 @@
 
 import contextlib
 import time
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from sqlite3 import Connection, IntegrityError
+from sqlite3 import Connection
 
-from paceline.chat import listing, owners, rows, search, sessions, titles, tree
+from paceline.chat import listing, owners, rows, search, sessions, titles, tree, turn_rows
 from paceline.chat import unsent as unsents
 from paceline.chat.database import Database
 from paceline.chat.index import Index
 from paceline.chat.listing import Summary
+from paceline.chat.owed import Owed
 from paceline.chat.turns import Run, Session, Turn, Unsent
 from paceline.errors import InputError, ResourceError
 
 __all__ = ["Store", "Summary"]
 
-BRIEFLY = 0.2  # seconds for another process that writes, where somebody is typing
+BRIEFLY = 0.2  # seconds for another process that writes, where somebody is typing or reading an answer as it comes
 _STOP = "UPDATE turn SET state = 'stopped', owner = NULL WHERE state = 'streaming' AND owner IS ?"
-_TURN = (
-    "INSERT INTO turn (session, parent, role, state, created, owner, skipped, attached, summary, "
-    "model, error, timings, runs, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-)
-_UPDATE = "UPDATE turn SET state = ?, owner = ?, indexed = 0, model = ?, error = ?, timings = ?, runs = ?, text = ?"
 
 
 class Store:
     """Used by the thread that made it. Every method is one transaction: done whole, or not at all.
 
     Every method raises ResourceError where the file cannot be read or written, for instance as the disk is full; what
-    was kept before stays, and the next call may be tried. InputError is raised for a session or turn that is not there:
-    another process may have deleted it.
+    was kept before stays, and the next call may be tried. What `update` and `append` could not keep is remembered, and
+    kept with the next change that can be. InputError is raised for a session or turn that is not there: another process
+    may have deleted it.
 
     `note`: for a person, that a damaged file was set aside when this one was opened; "" if none was.
     """
@@ -47,11 +43,13 @@ class Store:
         self.note = self._database.note
         self._index = Index(self._database.connection)
         self._owner: int | None = None  # the note that this store writes answers; none until it does
+        self._owed = Owed()
         with contextlib.suppress(ResourceError):  # on a full disk the rest can be read all the same
             self._stop_orphans()
 
     def close(self) -> None:
         """Let go of the file. Answers that this store still writes are marked as stopped."""
+        self._settle_if_possible()
         if self._owner is not None:
             with contextlib.suppress(ResourceError), self._database.writing() as connection:
                 _forget(connection, self._owner)
@@ -117,9 +115,9 @@ class Store:
         """A new conversation with a copy of the turns that lead to this one. An answer that still grows ends there."""
         with self._database.writing() as connection:
             session = sessions.find(connection, id)
-            turns = _turns(connection, session.id)
+            turns = turn_rows.of_session(connection, session.id)
             if all(each.id != turn for each in turns):
-                raise _no_turn(session.id, turn)
+                raise turn_rows.missing(session.id, turn)
             new = replace(session, title=titles.of_fork(session.title), created=time.time(), leaf=turn)
             return _copy(connection, new, tree.path(turns, turn))
 
@@ -136,13 +134,14 @@ class Store:
 
         `created` becomes now where it is 0. Raises InputError for a parent that is not of this session.
         """
+        self._settle_if_possible()
         owner = self._own() if turn.state == "streaming" else None
         with self._database.writing() as connection:
             its = sessions.exact(connection, session)
             if turn.parent is not None:
-                _check_turn(connection, session, turn.parent)
+                turn_rows.check(connection, session, turn.parent)
             now = time.time()
-            added = _insert_turn(connection, session, replace(turn, created=turn.created or now), owner)
+            added = turn_rows.insert(connection, session, replace(turn, created=turn.created or now), owner)
             connection.execute("UPDATE session SET leaf = ?, updated = ? WHERE id = ?", (added.id, now, session))
             if not its.title and turn.role == "user":
                 connection.execute("UPDATE session SET title = ? WHERE id = ?", (titles.made_of(turn), session))
@@ -150,18 +149,39 @@ class Store:
         return added
 
     def update(self, turn: Turn) -> None:
-        """Keep what a turn is now: text, state, model, timings, runs and error. The rest of it never changes."""
-        owner = self._own() if turn.state == "streaming" else None
-        with self._database.writing() as connection:
-            changed = connection.execute(f"{_UPDATE} WHERE id = ?", (turn.state, owner, *_columns(turn), turn.id))
-            if not changed.rowcount:
-                raise _no_turn("", turn.id)
-            connection.execute("DELETE FROM piece WHERE turn = ?", (turn.id,))
-            connection.execute(
-                "UPDATE session SET updated = ? WHERE id = (SELECT session FROM turn WHERE id = ?)",
-                (time.time(), turn.id),
-            )
+        """Keep what a turn is now: text, state, model, timings, runs and error. The rest of it never changes.
+
+        Waits for no other process for long, as `append`. Raises InputError for one that another process is writing.
+        """
+        self._owed.whole(turn.id, lambda connection, owner: turn_rows.update(connection, turn, owner))
+        try:
+            self.settle()
+        except InputError:
+            if not self._stop_orphans():
+                raise
+            self._owed.whole(turn.id, lambda connection, owner: turn_rows.update(connection, turn, owner))
+            self.settle()  # whoever wrote it is gone
         self._take_in()
+
+    @property
+    def owing(self) -> bool:
+        """Whether something of an answer could not be kept yet."""
+        return bool(self._owed)
+
+    def settle(self) -> None:
+        """Keep what could not be kept before. InputError: some of it never can be, and is forgotten."""
+        if not self._owed:
+            return
+        owner = self._own()
+        with self._database.writing(lasting=self._owed.lasting, patience=BRIEFLY) as connection:
+            refused = self._owed.pay(connection, owner)
+        self._owed.clear()
+        if refused is not None:
+            raise refused
+
+    def free(self) -> bool:
+        """Whether what is kept now has to wait for no other process."""
+        return self._database.free()
 
     def shorten(self, turn: Turn) -> None:
         """Keep what a turn says of those before it: how many the model is not shown, and what stands for them."""
@@ -171,35 +191,30 @@ class Store:
                 (turn.skipped, rows.kept(turn.summary), turn.id),
             )
             if not changed.rowcount:
-                raise _no_turn("", turn.id)
+                raise turn_rows.missing("", turn.id)
 
     def append(self, turn_id: int, text: str, runs: Sequence[Run]) -> None:
         """Keep more of a growing answer, and who drafted it. Costs the same however long the answer is already.
 
         Survives a crash of the program; a loss of power may take the last ones, up to the last `add` or `update`.
+        Raises InputError for one that another process is writing.
         """
-        with self._database.writing(lasting=False) as connection:
-            try:
-                connection.execute(
-                    "INSERT INTO piece (turn, text, runs) VALUES (?, ?, ?)",
-                    (turn_id, rows.kept(text), rows.runs_column(runs)),
-                )
-            except IntegrityError as error:
-                raise _no_turn("", turn_id) from error
-            connection.execute("UPDATE turn SET indexed = 0 WHERE id = ? AND indexed", (turn_id,))
+        self._owed.more(turn_id, lambda connection, owner: turn_rows.append(connection, turn_id, text, runs, owner))
+        self.settle()
 
     def turns(self, session: str) -> tuple[Turn, ...]:
         """All turns of all branches, in rising order of their ids."""
+        self._settle_if_possible()
         with self._database.reading() as connection:
             sessions.exact(connection, session)
-            turns = _turns(connection, session)
+            turns = turn_rows.of_session(connection, session)
             others = connection.execute(
                 "SELECT 1 FROM turn WHERE state = 'streaming' AND session = ? AND owner IS NOT ? LIMIT 1",
                 (session, self._owner),
             ).fetchone()
         if others and self._stop_orphans():
             with self._database.reading() as connection:
-                return _turns(connection, session)
+                return turn_rows.of_session(connection, session)
         return turns
 
     def select(self, session: str, leaf: int | None) -> None:
@@ -207,7 +222,7 @@ class Store:
         with self._database.writing() as connection:
             sessions.exact(connection, session)
             if leaf is not None:
-                _check_turn(connection, session, leaf)
+                turn_rows.check(connection, session, leaf)
             connection.execute("UPDATE session SET leaf = ? WHERE id = ?", (leaf, session))
 
     def set_system(self, session: str, text: str) -> None:
@@ -244,13 +259,17 @@ class Store:
 
     def _take_in(self) -> None:
         """Let the index know of new texts: apart from keeping them, as its failure must not be theirs."""
-        with contextlib.suppress(ResourceError), self._database.writing(lasting=False):
+        with contextlib.suppress(ResourceError), self._database.writing(lasting=False, patience=BRIEFLY):
             self._index.catch_up()
+
+    def _settle_if_possible(self) -> None:
+        with contextlib.suppress(ResourceError, InputError):
+            self.settle()
 
     def _own(self) -> int:
         """The note that this process writes answers, made when it is needed first."""
         if self._owner is None:
-            with self._database.writing(lasting=False) as connection:
+            with self._database.writing(lasting=False, patience=BRIEFLY) as connection:
                 owner = owners.enter(connection)
             self._owner = owner
         return self._owner
@@ -282,23 +301,6 @@ def _forget(connection: Connection, owner: int | None) -> None:
     connection.execute("DELETE FROM owner WHERE id IS ?", (owner,))
 
 
-def _insert_turn(connection: Connection, session: str, turn: Turn, owner: int | None) -> Turn:
-    place = (session, turn.parent, turn.role, turn.state, turn.created, owner, turn.skipped)
-    row = (*place, rows.attached_column(turn.attached), rows.kept(turn.summary), *_columns(turn))
-    return replace(turn, id=int(connection.execute(_TURN, row).lastrowid or 0))
-
-
-def _columns(turn: Turn) -> tuple[str | bytes, ...]:
-    """Of what changes: model, error, timings, runs, text."""
-    return (
-        rows.kept(turn.model),
-        rows.kept(turn.error),
-        rows.timings_column(turn.timings),
-        rows.runs_column(turn.runs),
-        rows.kept(turn.text),
-    )
-
-
 def _copy(connection: Connection, session: Session, turns: Sequence[Turn]) -> Session:
     """Keep a session and these turns of it under new ids. Raises InputError."""
     fresh = replace(session, title=titles.given(session.title), updated=time.time(), leaf=None)
@@ -308,25 +310,12 @@ def _copy(connection: Connection, session: Session, turns: Sequence[Turn]) -> Se
         if turn.parent not in ids or turn.id in ids:
             raise InputError(f"turn {turn.id} does not follow a turn before it", "the file may be damaged")
         state = "stopped" if turn.state == "streaming" else turn.state
-        added = _insert_turn(connection, new.id, replace(turn, parent=ids[turn.parent], state=state), None)
+        added = turn_rows.insert(connection, new.id, replace(turn, parent=ids[turn.parent], state=state), None)
         ids[turn.id] = added.id
     if session.leaf not in ids:
         raise InputError(f"turn {session.leaf}, the last one shown, is missing", "the file may be damaged")
     connection.execute("UPDATE session SET leaf = ? WHERE id = ?", (ids[session.leaf], new.id))
     return replace(new, leaf=ids[session.leaf])
-
-
-def _turns(connection: Connection, session: str) -> tuple[Turn, ...]:
-    pieces: dict[int, list[tuple[str | bytes, str | bytes]]] = defaultdict(list)
-    for turn, text, runs in connection.execute(
-        "SELECT turn, piece.text, piece.runs FROM piece JOIN turn ON turn.id = turn WHERE session = ? "
-        "ORDER BY piece.id",
-        (session,),
-    ):
-        pieces[turn].append((text, runs))
-    reader = rows.Reader()
-    chosen = connection.execute(f"SELECT {rows.TURN} FROM turn WHERE session = ? ORDER BY id", (session,))  # noqa: S608
-    return tuple(reader.turn(row, pieces.get(row[0], ())) for row in chosen)
 
 
 def _made_title(connection: Connection, session: str) -> str:
@@ -336,14 +325,3 @@ def _made_title(connection: Connection, session: str) -> str:
         (session,),
     ).fetchone()
     return titles.made_of(rows.Reader().turn(first)) if first else ""
-
-
-def _check_turn(connection: Connection, session: str, turn: int) -> None:
-    """Raises InputError unless the session has this turn."""
-    if not connection.execute("SELECT 1 FROM turn WHERE id = ? AND session = ?", (turn, session)).fetchone():
-        raise _no_turn(session, turn)
-
-
-def _no_turn(session: str, turn: int) -> InputError:
-    whose = f"session {session} has" if session else "there is"
-    return InputError(f"{whose} no turn {turn}", "it may have been deleted in another window")

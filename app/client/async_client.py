@@ -1,8 +1,8 @@
 """The client for asyncio: the language server's and the terminal app's way to an engine. See client."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Sequence
-from contextlib import aclosing, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from contextlib import aclosing, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from paceline.client.calls import Answer, Call, Engine, Flow, Place
@@ -15,6 +15,7 @@ from paceline.client.local import Local, Say
 from paceline.client.replies import Reader
 from paceline.client.transport import Line, grow, is_whole, may_repeat, reason, refused, settings
 from paceline.config import Config
+from paceline.errors import ConfigError, ModelError
 
 if TYPE_CHECKING:
     import httpx
@@ -39,6 +40,7 @@ class AsyncClient:
         self._place: Place | None = None
         self._discreet = Discretion(lambda: self._place)
         self._opening = asyncio.Lock()
+        self._doubted = False  # whether who answered is still the one to ask
 
     async def __aenter__(self) -> "AsyncClient":
         """Use as a context: connections are closed at its end."""
@@ -84,15 +86,17 @@ class AsyncClient:
         """As Client.models."""
         return await self._asked(self.engine.models())
 
-    async def renew(self) -> bool:
-        """End a daemon that does not answer; whether there was one. The next request starts another.
+    def turn_to(self, engine: Engine) -> None:
+        """Another engine is asked from now on. Answers that are on their way come to their end."""
+        self.engine, self._doubted = engine, True
 
-        Raises PacelineError where it cannot be ended.
+    async def renew(self) -> bool:
+        """Close the connections, and have the daemon end: when its requests are done, or at once if it is deaf.
+
+        Whether it was. The next request starts another. Raises PacelineError where it cannot be ended.
         """
-        ended = isinstance(self.engine, Local) and await asyncio.to_thread(self.engine.end_if_deaf)
-        if ended:
-            await self.aclose()
-        return ended
+        await self.aclose()
+        return isinstance(self.engine, Local) and await asyncio.to_thread(self.engine.renew)
 
     async def status(self) -> "StatusReport":
         """As Client.status."""
@@ -104,7 +108,7 @@ class AsyncClient:
 
     async def _asked(self, flow: Flow[T]) -> T:
         result: T
-        with self._discreet:
+        with self._discreet, self._doubting():
             try:
                 call = next(flow)
                 while True:
@@ -125,10 +129,19 @@ class AsyncClient:
             await response.aclose()
 
     async def _stream(self, call: Call, reader: Reader, cancel: Cancel) -> AsyncGenerator[Event, None]:
-        with self._discreet:
+        with self._discreet, self._doubting():
             async with aclosing(self._streamed(call, reader, cancel)) as events:
                 async for event in events:
                     yield self._discreet.event(event)
+
+    @contextmanager
+    def _doubting(self) -> Iterator[None]:
+        """A daemon without a usable model may be one that goes by an older configuration: it is looked at again."""
+        try:
+            yield
+        except (ConfigError, ModelError):
+            self._doubted = True
+            raise
 
     async def _streamed(self, call: Call, reader: Reader, cancel: Cancel) -> AsyncGenerator[Event, None]:
         import httpx
@@ -209,9 +222,16 @@ class AsyncClient:
             raise self.engine.unreachable(reason(error)) from error
 
     async def _once(self, call: Call, *, again: bool) -> "httpx.Response":
+        import httpx
+
         http = await self._opened(again=again)
         request = http.build_request(call.method, call.path, content=call.body)
-        return await self._awaited(http.send(request, stream=True))
+        try:
+            return await self._awaited(http.send(request, stream=True))
+        except RuntimeError as error:
+            if not http.is_closed:
+                raise
+            raise httpx.ConnectError("its connections have just been closed") from error
 
     async def _pieces(self, response: "httpx.Response") -> AsyncGenerator[bytes, None]:
         pieces = response.aiter_bytes()
@@ -223,12 +243,13 @@ class AsyncClient:
 
         Raises PacelineError for that one. Servers elsewhere have a limit of their own; see Engine.silence.
         """
-        if not isinstance(self.engine, Local):
+        engine = self.engine
+        if not isinstance(engine, Local):
             return await coming
         waiting = asyncio.ensure_future(coming)
         try:
             while not (await asyncio.wait({waiting}, timeout=QUIET))[0]:
-                await asyncio.to_thread(self.engine.check)
+                await asyncio.to_thread(engine.check)
         finally:
             if waiting.cancel():
                 await asyncio.wait({waiting})
@@ -239,8 +260,10 @@ class AsyncClient:
 
         async with self._opening:
             place = self._place
-            if self._http is None or place is None or again:
-                place = await asyncio.to_thread(self.engine.place)
+            if self._http is None or place is None or again or self._doubted:
+                engine = self.engine
+                place = await asyncio.to_thread(engine.place)
+                self._doubted = engine is not self.engine
             if self._http is None or place != self._place:
                 transport = httpx.AsyncHTTPTransport(uds=place.socket, verify=False) if place.socket else None
                 self._http = httpx.AsyncClient(transport=transport, **settings(place, self.engine.silence))

@@ -142,6 +142,8 @@ def infill_body(
     line = options.single_line or options.stop_at == "line"
     if dialect in ("paceline", "paceline elsewhere"):
         body |= _hole(options, config)
+    if dialect == "paceline" and options.references:
+        body["references"] = _files(options.references)
     elif line and prompt.typed.strip():
         body["stop"] = ["\n", *options.stop]
     if options.logprobs:

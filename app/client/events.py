@@ -57,7 +57,7 @@ class Options:
     tell_drafts: bool = False  # text comes with who drafted it
     tell_pace: bool = False  # chat: how fast it goes is told on the way, where the server can
     original: str = ""  # chat: the text that the answer reproduces with changes, such as the file in question
-    references: Sequence[Extra] = ()  # chat: other texts that the answer may quote
+    references: Sequence[Extra] = ()  # other texts that the answer may quote; the model is not shown them
     go_on: bool = False  # chat: the last message is the beginning of the answer, which goes on behind it
     fields: Mapping[str, object] = field(default_factory=dict)  # more of the API's, such as response_format or tools
 
@@ -107,6 +107,7 @@ class Pace:
     drafted: int = 0  # tokens, and how many of them stood
     accepted: int = 0
     speed_up: float | None = None  # over plain decoding, where the server knows it
+    milliseconds: float | None = None  # since the first of them, where the server says so
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,12 @@
 """The events of a completion put together: when it holds enough, and the text to insert that comes of it."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from paceline.client.calls import Infilling
 from paceline.client.events import Completion, Draft, End, Event, Pace, Reasoning, Text, Usage
 from paceline.client.replies import Reader
+from paceline.prompts.context import language
 from paceline.prompts.fim_text import without_special
 from paceline.prompts.stops import MAX_LINES, Stop, around
 from paceline.prompts.trim import finish, kept
@@ -15,11 +17,12 @@ class Gathering:
 
     def __init__(self, infilling: Infilling, notice: Callable[[Event], None]) -> None:
         """`notice` gets what is not the answer: Loading, Note, Progress; and Text as it comes, where that is wanted."""
-        prompt, options = infilling.prompt, infilling.options
-        self._infilling = infilling
+        options = infilling.options
+        prompt = replace(infilling.prompt, language=language(options.filename))
+        self._infilling = replace(infilling, prompt=prompt)
         self._notice = notice
         self._max_lines = options.max_lines or MAX_LINES
-        self._stop = Stop("", around(prompt.before, prompt.after), infilling.stop_at, self._max_lines)
+        self._stop = Stop("", around(prompt.before, prompt.after, prompt.language), infilling.stop_at, self._max_lines)
         self._pieces: list[str] = []
         self._drafted = False
         self._end: End | None = None

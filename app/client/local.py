@@ -76,6 +76,20 @@ class Local:
             if endpoint is not None:
                 greet(endpoint)
 
+    def renew(self) -> bool:
+        """Have the daemon end, if one runs: when all requests are done, or at once if it does not answer.
+
+        Whether it did not. The next request starts another one, which goes by the configuration as it is then. May
+        block for some seconds. Raises PacelineError where that fails.
+        """
+        from paceline.daemon import ending
+        from paceline.daemon.runtime import Runtime
+
+        if self.end_if_deaf():
+            return True
+        ending.ask_to_stop(Runtime.open(), "idle")
+        return False
+
     def end_if_deaf(self) -> bool:
         """End the daemon's process if it does not answer; whether it did not. May block for some seconds.
 

@@ -51,6 +51,7 @@ class _Going(msgspec.Struct):
     draft_n: int = 0
     draft_n_accepted: int = 0
     speed_up: float | None = None
+    predicted_ms: float | None = None
 
 
 class _Chunk(msgspec.Struct):
@@ -205,7 +206,14 @@ def _pace(timings: dict[str, Any]) -> Iterator[Pace]:
         told = msgspec.convert(timings, _Going)
     except msgspec.ValidationError:
         return
-    yield Pace(told.predicted_n, told.predicted_per_second, told.draft_n, told.draft_n_accepted, told.speed_up)
+    yield Pace(
+        told.predicted_n,
+        told.predicted_per_second,
+        told.draft_n,
+        told.draft_n_accepted,
+        told.speed_up,
+        told.predicted_ms,
+    )
 
 
 def _listed(found: object) -> list[tuple[str, float]]:

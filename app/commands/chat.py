@@ -1,7 +1,7 @@
 """`paceline` without a command: the terminal app, with all that it stands on."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,13 +29,7 @@ def open_app(*, last: bool = False, session: str = "") -> None:
     root = Path.cwd()
     store = opened(default_path())
     try:
-        if last:
-            found = store.latest(str(root))
-            if found is None:
-                raise InputError("there is no conversation in this folder yet", "run `paceline` to begin one")
-            session = found.id
-        elif session:
-            session = store.session(session).id
+        session = wanted(store, str(root), last=last, session=session)
         from paceline.tui.app import PacelineApp
 
         app = PacelineApp(services(config, root, store), session)
@@ -55,6 +49,25 @@ def fault(*, kept: bool) -> PacelineError:
         "the app met a fault of its own and has ended; the conversation is kept",
         f"go on with `paceline --continue`, and {report}",
     )
+
+
+def wanted(store: Store, folder: str, *, last: bool, session: str) -> str:
+    """The id of the session that is gone on with; "": a new one. Raises InputError where it is not there, or
+    ResourceError where what is there is not what was.
+    """
+    if not last and not session:
+        return ""
+    try:
+        found = store.latest(folder) if last else store.session(session)
+    except InputError:
+        found = None
+        if not store.note:
+            raise
+    if found is None and store.note:
+        raise ResourceError(store.note, "run `paceline` to begin anew")
+    if found is None:
+        raise InputError("there is no conversation in this folder yet", "run `paceline` to begin one")
+    return found.id
 
 
 def opened(path: Path) -> Store:
@@ -87,11 +100,14 @@ def services(config: Config, root: Path, store: Store) -> Services:
         },
         environ=os.environ,
         cache=paths.cache_dir(),
+        workloads=_workloads,
     )
 
 
 def is_set_up(config: Config) -> bool:
-    """Whether somebody can answer: a server elsewhere, or models that are on this disk."""
+    """Whether somebody can answer: a server elsewhere, or models that are on this disk; verified or not, as whoever
+    loads them has it.
+    """
     if config.engine.url:
         return True
     from paceline.daemon import selection
@@ -100,7 +116,7 @@ def is_set_up(config: Config) -> bool:
     if files is None:
         return False
     store = selection.store_of(config)
-    return all(store.status(file).state == "ready" for file in files.files)
+    return all(store.status(file).state in ("ready", "unverified") for file in files.files)
 
 
 # What the first picture does not need is loaded afterwards.
@@ -110,6 +126,12 @@ def _journal() -> "Journal":
     from paceline.chat.edits.journal import Journal
 
     return Journal(paths.state_dir() / "edits")
+
+
+def _workloads() -> Sequence[str]:
+    from paceline.commands.bench import WORKLOADS
+
+    return WORKLOADS
 
 
 def _connect(config: Config, say: Callable[[str], None]) -> "AsyncClient":

@@ -27,7 +27,7 @@ def command(tcp: str, explain: bool) -> None:
 
     own = options.of_person(paths.config_file())
     if not tcp:
-        sys.exit(serve_stdio(own, explain=explain))
+        serve_stdio(own, explain=explain)
     host, _, port = tcp.rpartition(":")
     if not (host and port.isascii() and port.isdigit() and int(port) < 2**16):
         raise InputError(f"{tcp!r} is not HOST:PORT", "for example 127.0.0.1:9257")

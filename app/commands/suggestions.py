@@ -35,6 +35,15 @@ class Summary:
         )
 
     @property
+    def ahead(self) -> tuple[int, int]:
+        """How many suggestions were computed before anybody asked, and how many of them were shown then.
+
+        Figures of earlier versions count one of them whenever it is shown; no more than all can have been used.
+        """
+        computed = self.all["prefetched"]
+        return computed, min(computed, self.below("from")["prefetch"])
+
+    @property
     def silences(self) -> Counter[str]:
         """Requests without a suggestion, by reason. One that a newer one took the place of was no silence."""
         return Counter({reason: n for reason, n in self.below("silent").items() if reason != "superseded"})
@@ -42,12 +51,13 @@ class Summary:
     def as_object(self) -> dict[str, Any]:
         """For programs. Shares are of one; null where nothing was counted."""
         latency, sources = self.below("latency"), self.below("from")
+        computed, used = self.ahead
         return {
             "languages": {name: _facts(counts) for name, counts in sorted(self.languages.items())},
             "all": _facts(self.all),
             "answers": {name: sources[name] for name in SOURCES},
             "latency_ms": {"median": quantile(latency, 0.5), "p90": quantile(latency, 0.9)},
-            "prefetch": {"computed": self.all["prefetched"], "used": sources["prefetch"]},
+            "prefetch": {"computed": computed, "used": used, "share": used / computed if computed else None},
             "silent": dict(self.silences.most_common()),
         }
 
@@ -78,8 +88,10 @@ def lines(found: Summary) -> Iterator[str]:
         latency = found.below("latency")
         middle, high = quantile(latency, 0.5), quantile(latency, 0.9)
         yield f"time        half of them within about {_ms(middle)}, nine of ten within about {_ms(high)}"
-    if computed := found.all["prefetched"]:
-        yield f"ahead       {computed:,} computed before anybody asked, {sources['prefetch']:,} of them asked for then"
+    computed, used = found.ahead
+    if computed:
+        share = _percent(used, computed)
+        yield f"ahead       {computed:,} computed before anybody asked, {used:,} of them shown then ({share})"
     if total := sum(silent.values()):
         reasons = ", ".join(f"{_sentence(name)} {_percent(n, total)}" for name, n in silent.most_common(5))
         yield f"silent      {total:,} times: {reasons}"

@@ -32,7 +32,8 @@ SHOWN = 6  # lines of the log
 def ensure(config: Config, say: Say = lambda _: None, *, serve: Sequence[str] = SERVE) -> Daemon:
     """A daemon that serves this configuration, started if none runs.
 
-    `config` is what the configuration file says: the daemon reads the same file. `say` gets a line where it takes
+    The daemon goes by what the configuration file says now; `config`, which is what it said when the program read it,
+    counts only where the file has mistakes by now. `say` gets a line where it takes
     longer than a start. `serve` are the interpreter's arguments that start a daemon.
 
     A newer client, or one with other models, asks the daemon to end when its requests are done, waits for that, and
@@ -40,16 +41,13 @@ def ensure(config: Config, say: Say = lambda _: None, *, serve: Sequence[str] = 
     Raises PacelineError: the daemon cannot start (with the last lines of its log), does not answer or end in time, or
     is a newer one that this client cannot talk to; also when the runtime folder is not safe.
     """
-    runtime, version, digest = Runtime.open(), installed_version("paceline"), config_digest(config)
+    runtime, version = Runtime.open(), installed_version("paceline")
+    # A program that has run for long may hold an older configuration than the file has now. The daemon goes by the
+    # file: one that goes by an older file is of no use, and one of the same kind in its place would help nobody.
+    digest = _digest_of_file(config_digest(config))
     found = find(runtime)
     if found is not None and fits(found.hello, version, digest):
         return found
-    if found is not None:
-        # A program that has run for long may hold an older configuration than the file has now. The daemon goes by the
-        # file; replacing it by one of the same kind would help nobody.
-        digest = _digest_of_file(digest)
-        if fits(found.hello, version, digest):
-            return found
     with _Turn(runtime, say):
         found = find(runtime) or _begun(runtime, say)
         if found is not None and not fits(found.hello, version, digest):

@@ -229,8 +229,9 @@ class Service:
         prompt = build_between(
             prefix + typed, suffix, vocabulary, budget, wish.extra, anchor=wish.anchor, place=wish.place
         )
+        here = around(prompt.before, prompt.after, prompt.language)
         ends = [until] if until else []
-        ends += [Stop(prompt.forced_text, around(prompt.before, prompt.after), wish.stop_at, wish.max_lines).feed]
+        ends += [Stop(prompt.forced_text, here, wish.stop_at, wish.max_lines).feed]
         ends += [IndentStop(prompt.typed, wish.n_indent).feed] if wish.n_indent else []
         constraint = self._beginning(prompt, wish, vocabulary)
         references = tuple((each.name, each.text) for each in wish.extra)

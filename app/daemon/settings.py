@@ -67,11 +67,11 @@ class Settings:
         self._started = started
         self._path = path
         self._config = started
-        self._seen: tuple[int, int, int] | None = None
+        self._seen: configuration.Version = None
 
     def now(self) -> Config:
         """As it is now. A file that cannot be read, or has mistakes, changes nothing."""
-        version = _version(self._path)
+        version = configuration.version(self._path)
         if version != self._seen:
             self._seen = version
             try:
@@ -81,12 +81,3 @@ class Settings:
             else:
                 self._config = joined(self._started, found)
         return self._config
-
-
-def _version(path: Path) -> tuple[int, int, int] | None:
-    """Differs when a file has been written; None: there is none."""
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_mtime_ns, found.st_size, found.st_ino

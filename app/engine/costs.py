@@ -11,6 +11,7 @@ from typing import Protocol
 from paceline.engine.backend import Backend, Span
 
 ENOUGH = 30  # decodes that show a lasting change
+ENOUGH_READ = 16  # tokens of a batch that say how fast a prompt is read
 LEAST_PART = 0.1
 # Kernels work on blocks of 8 and 16 rows: what lies on either side of such a border can differ by a fifth.
 SIZES = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 15, 16, 17, 20, 24, 31, 32, 33, 48, 64)
@@ -187,6 +188,12 @@ class CostModel:
         self.pace *= step**0.1
         if m in self.curve.sizes:  # others lie between two measured ones, and may be on another side of a cliff
             self.offsets[m] = min(max(self.offsets.get(m, 1.0) * step**0.05, 0.5), 2.0)
+
+    @property
+    def reading(self) -> float | None:
+        """Tokens of a prompt that are read in a second; None where no batch was measured that says so."""
+        most = self.curve.sizes[-1]
+        return most / self.at(most) * 1000 if most >= ENOUGH_READ else None
 
     @property
     def drift(self) -> float:

@@ -277,6 +277,7 @@ class Engine:
         stats.predicted_ms = (now - first) * 1000
         stats.predicted_tokens = sequence.produced
         stats.usual_plain_ms = self.controller.costs.at(1)
+        stats.usual_prompt_per_second = self.controller.costs.reading
         sequence.close()
         if sequence.slot is not None:
             self._leave(sequence, whole=reason in ("stop", "length"))

@@ -49,6 +49,7 @@ class Stats:
     plain_rounds: int = 0  # rounds without a draft, and what they took
     plain_ms: float = 0.0
     usual_plain_ms: float = 0.0  # what a token costs on this machine without drafts, by the cost model
+    usual_prompt_per_second: float | None = None  # what it reads of a prompt, by the cost model; None: not measured
     strict_ties: int = 0  # near-ties that were decided again by a decode of one token
     shared_rounds: int = 0  # steps in which others had a part: their time is not this request's alone
     context_full: bool = False  # this is why the answer ended
@@ -103,6 +104,9 @@ class Stats:
             "cache_n": self.cached_tokens,
             "prompt_per_token_ms": round(self.prompt_ms / prompt_n, 3) if prompt_n > 0 else 0.0,
             "prompt_per_second": round(prompt_n / self.prompt_ms * 1000, 3) if self.prompt_ms > 0 else 0.0,
+            "usual_prompt_per_second": (
+                None if self.usual_prompt_per_second is None else round(self.usual_prompt_per_second, 3)
+            ),
             "predicted_n": self.predicted_tokens,
             "predicted_ms": round(self.predicted_ms, 3),
             "predicted_per_token_ms": (

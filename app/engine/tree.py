@@ -29,15 +29,6 @@ def leaves(parents: Parents) -> list[int]:
     return [i for i in range(len(parents)) if i not in inner]
 
 
-def path_to(parents: Parents, node: int) -> list[int]:
-    """The tokens from the root to this one, both ends included except the root."""
-    path: list[int] = []
-    while node != ROOT:
-        path.append(node)
-        node = parents[node]
-    return path[::-1]
-
-
 def branches(parents: Parents) -> list[list[int]]:
     """For each token the numbers of the leaves (as `leaves` orders them) that it leads to."""
     found: list[list[int]] = [[] for _ in parents]

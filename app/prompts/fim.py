@@ -14,10 +14,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from paceline.errors import ModelError
-from paceline.prompts.context import Attachment
+from paceline.prompts.context import Attachment, language
 from paceline.prompts.cut import cut_head, cut_tail
 from paceline.prompts.lines import find_position, is_word, last_line_start, line_ending, normalise
-from paceline.prompts.repository import UNNAMED, Repository, shown_before, text_before
+from paceline.prompts.repository import BRIEF, UNNAMED, Repository, shown_before, text_before
 from paceline.prompts.tokenizer import FimMarkers, Tokenizer
 from paceline.text import replace_surrogates
 
@@ -48,6 +48,7 @@ class FimPrompt:
     newline: str  # the document's line ending
     prefix_cut: int  # characters cut from the document's head
     suffix_cut: int  # characters cut from its tail
+    language: str = ""  # as a fenced block would name it; "" where it is not known
 
     @property
     def forced_text(self) -> str:
@@ -95,17 +96,17 @@ def build_between(
     head = cut_head(before[:at], budget.prefix_tokens, lambda text: len(encode(text)))
     tail = cut_tail(after, budget.suffix_tokens, lambda text: len(encode(text)))
     middle = normalise(before[at:])
-    heal = heal_point(middle)
+    heal, brief = heal_point(middle), len(before) + len(after) < BRIEF
     front = tokenizer.encode("", bos=True)
     if front[-1:] in ([fim.prefix], [fim.suffix]):
         front = front[:-1]
     ending = [] if fim.middle is None else [fim.middle]
     if fim.suffix_first:
-        shown = text_before(others, place, encode, budget.prefix_tokens)
+        shown = text_before(others, place, encode, budget.prefix_tokens, brief=brief)
         prefix = encode(shown + before[head:at] + middle[:heal])
         tokens = [*front, fim.suffix, *encode(after[:tail]), fim.prefix, *prefix, *ending]
     else:
-        files = shown_before(others, place, fim, encode, budget.prefix_tokens)
+        files = shown_before(others, place, fim, encode, budget.prefix_tokens, brief=brief)
         shown_first = [*front, *files, fim.prefix, *encode(before[head:at])]
         tokens = [*shown_first, fim.suffix, *encode(after[:tail]), *ending, *encode(middle[:heal])]
     return FimPrompt(
@@ -117,6 +118,7 @@ def build_between(
         newline=line_ending(before + after),
         prefix_cut=head,
         suffix_cut=len(after) - tail,
+        language=language(place.path),
     )
 
 

@@ -17,6 +17,7 @@ from paceline.prompts.tokenizer import FimMarkers
 from paceline.text import replace_surrogates
 
 MAX_NAME = 256  # characters of a name that are shown
+BRIEF = 200  # characters of a document that say too little about its language
 
 
 @dataclass(frozen=True)
@@ -36,8 +37,11 @@ def shown_before(
     fim: FimMarkers,
     encode: Callable[[str], list[int]],
     budget: int,
+    *,
+    brief: bool = False,
 ) -> list[int]:
-    """Tokens that show other files, of which the last ones matter most, within a budget; none where there are none.
+    """Tokens that show other files, of which the last ones matter most, within a budget, and the document's name;
+    none where there are no others, unless the document itself is brief: then its name says what language it has.
 
     Without a token that separates files, a line of text introduces each.
     """
@@ -51,15 +55,20 @@ def shown_before(
         if len(shown) + len(block) > budget:
             break
         shown = block + shown
-    if shown and fim.separator is not None:
+    if (shown or (brief and place.path)) and fim.separator is not None:
         shown += [fim.separator, *encode(f"{_name(place.path)}\n")]
-        if fim.repository is not None and place.name:
+        if others and fim.repository is not None and place.name:
             shown = [fim.repository, *encode(f"{_name(place.name)}\n"), *shown]
     return shown
 
 
 def text_before(
-    others: Sequence[Attachment], place: Repository, encode: Callable[[str], list[int]], budget: int
+    others: Sequence[Attachment],
+    place: Repository,
+    encode: Callable[[str], list[int]],
+    budget: int,
+    *,
+    brief: bool = False,
 ) -> str:
     """The same as text, for models that have the document's text at the end of the prompt; "" where there is none.
 
@@ -72,7 +81,7 @@ def text_before(
         if left < 0:
             break
         shown = block + shown
-    return f"{shown}+++++ {_name(place.path)}\n" if shown else ""
+    return f"{shown}+++++ {_name(place.path)}\n" if shown or (brief and place.path) else ""
 
 
 def _name(name: str) -> str:

@@ -5,14 +5,18 @@ from dataclasses import dataclass
 from typing import Literal
 
 from paceline.prompts.comments import comment_mark
+from paceline.prompts.fences import PROSE
 from paceline.prompts.lines import first_line, last_line_start, normalise
-from paceline.prompts.stops import StopAt
+from paceline.prompts.stops import PARTNERS, StopAt
 
 Shape = Literal["line", "block"]
 
 WINDOW = 2**16  # characters before the cursor that are looked at: all of an ordinary file
 LINE = 64  # tokens of the rest of a line, at most
-PROSE = frozenset(["asciidoc", "git-commit", "latex", "markdown", "plaintext", "restructuredtext", "tex"])
+ARROWS = ("=>", "->")
+# what is called, or put in brackets; parameters and conditions are a matter of one line
+_CALL = re.compile(r"(?:^|[^\w\s]|\b(?:return|await|yield|new|throw|raise|in|and|or|not)\b)\s*([\w$.]*)[!?]? ?\($")
+_HEADS = frozenset({"catch", "elif", "for", "foreach", "fun", "func", "function", "if", "match", "switch", "while"})
 _STRING = re.compile(r"'(?:\\.|[^'\\\n])*'|\"(?:\\.|[^\"\\\n])*\"|`(?:\\.|[^`\\])*`")
 _FENCE = re.compile(r'"""|\'\'\'')
 _CODE_LINE = re.compile(
@@ -40,14 +44,29 @@ def extent(before: str, after: str, language: str, max_tokens: int, *, multiline
 
 
 def shape(before: str, after: str, language: str = "") -> Shape:
-    """What is wanted: a block where the cursor's line ends at the cursor, which is a single line where nothing opens
-    one; otherwise, and in comments, texts and prose, a line.
+    """What is wanted: a block where the cursor's line ends at the cursor, or with what an editor puts behind an opening
+    bracket by itself, which is a single line where nothing opens one; otherwise, and in comments, texts and prose, a
+    line.
 
     language: the protocol's languageId, "" where it is not known.
     """
     rest = first_line(after[:WINDOW])
-    wanted = not rest.strip() and language not in PROSE and not _in_prose(_near(before), language)
+    wanted = not rest.strip() or _between_brackets(before, rest)
+    wanted = wanted and language not in PROSE and not _in_prose(_near(before), language)
     return "block" if wanted else "line"
+
+
+def _between_brackets(before: str, rest: str) -> bool:
+    """Whether the cursor stands between two brackets that belong together, or where a function's body is all that is
+    missing before a closing one.
+    """
+    typed, closer = before[last_line_start(before) :].rstrip(), rest.lstrip()[:1]
+    if closer not in PARTNERS.values():
+        return False
+    if closer == ")" and typed.endswith("("):
+        found = _CALL.search(typed)
+        return found is not None and found[1] not in _HEADS
+    return closer == PARTNERS.get(typed[-1:]) or typed.endswith(ARROWS)
 
 
 def _near(before: str) -> str:

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
 
+from paceline.prompts import fences
 from paceline.prompts.balance import imbalance, opened
 from paceline.prompts.lines import first_line, is_word, last_line_start, normalise
+from paceline.prompts.quotes import outside
 
 StopAt = Literal["", "line", "block"]
 
@@ -23,6 +25,7 @@ MAX_BLANKS = 200  # on a line, after which nothing more is waited for
 RESUMING = ("elif", "else", "elsif", "except", "finally", "catch", "rescue", "ensure")  # another branch begins with
 TAB = 4  # columns, where blanks and tabs have to be compared
 CLOSERS = ")]}"
+PARTNERS = {"(": ")", "[": "]", "{": "}"}
 OPENERS = ("(", "[", "{", ":", "=>", "->", " do", " then")
 
 
@@ -35,21 +38,28 @@ class Around:
     before: str  # all that is known before the cursor
     after: str  # and after it
     following: tuple[str, ...]  # the next lines that are not blank, without blanks at their ends
+    language: str = ""  # as fenced blocks or the protocol call it; "" where it is not known
 
     @property
     def blank(self) -> bool:
         """Whether nothing but blanks is typed of the cursor's line."""
         return not self.typed.strip()
 
+    @property
+    def closer(self) -> str:
+        """The bracket behind the cursor that closes the one right before it, as editors put it there; "" if none."""
+        partner = PARTNERS.get(self.typed.rstrip()[-1:], "")
+        return partner if partner and self.rest.lstrip().startswith(partner) else ""
 
-def around(before: str, after: str) -> Around:
+
+def around(before: str, after: str, language: str = "") -> Around:
     """What rules look at."""
     before, after = normalise(before), normalise(after)
     typed = before[last_line_start(before) :]
     rest = first_line(after)
     lines = after[len(rest) + 1 :].split("\n") if len(after) > len(rest) else []
     following = islice((line.rstrip() for line in lines if line.strip()), MAX_REPEATED)
-    return Around(typed, rest, before, after, tuple(following))
+    return Around(typed, rest, before, after, tuple(following), language)
 
 
 class Stop:
@@ -117,18 +127,33 @@ def line_is_whole(text: str, place: Around) -> bool:
 def block_end(text: str, place: Around, stop_at: StopAt = "block", max_lines: int = MAX_LINES) -> int | None:
     """Where the text goes beyond what is wanted, as an offset behind which nothing counts; None while it doesn't.
 
-    Only the beginning of a line after the first decides, so more text never changes an answer that was given.
-    stop_at "": nothing but repetition ends it.
+    Only the beginning of a line after the first decides, or a bracket, so more text never changes an answer that was
+    given. stop_at "": nothing but repetition ends it, and a fence in code.
     """
     lines = text.split("\n")
-    rules: list[Callable[[list[str], Around], int | None]] = [_circle, _known]
+    rules: list[Callable[[list[str], Around], int | None]] = [_circle, _known, stray_fence]
     if stop_at == "block":
         rules += [_dedented, lambda found, _: max_lines if len(found) > max_lines else None]
-    ends = [end for rule in rules if (end := rule(lines, place)) is not None]
-    if not ends:
-        return None
-    kept = "\n".join(lines[: min(ends)])
-    return len(kept)
+    ends = [len("\n".join(lines[:end])) for rule in rules if (end := rule(lines, place)) is not None]
+    closer = place.rest.lstrip()[:1] if stop_at == "block" else ""
+    closed = closing_at(text, closer, whole=False) if closer in tuple(CLOSERS) else None
+    return min([*ends, *([closed] if closed is not None else [])], default=None)
+
+
+def closing_at(text: str, closer: str, *, whole: bool = True) -> int | None:
+    """Where a text closes with this bracket what stood open before it; None where it doesn't. whole: see `outside`."""
+    found = next(((at, char) for at, char, depth in outside(text, whole=whole) if depth < 0), None)
+    return found[0] if found and found[1] == closer else None
+
+
+def stray_fence(lines: list[str], place: Around) -> int | None:
+    """The first line that begins with a fence where that is no part of the language."""
+    for at, line in enumerate(lines):
+        if line.lstrip().startswith(fences.FENCES) and (at > 0 or place.blank):
+            before = place.before + "".join(f"{each}\n" for each in lines[:at])
+            if fences.is_stray(before, place.typed + line if at == 0 else line, place.language):
+                return at
+    return None
 
 
 def columns(line: str) -> int:
@@ -164,6 +189,8 @@ def _dedented(lines: list[str], place: Around) -> int | None:
             gap = True
             continue
         closes, indent = line.lstrip()[0] in CLOSERS, columns(line)
+        if at == first + 1 and inside <= 0 and indent <= base and _opens_block(whole[first], line, place.language):
+            return 0  # it was meant for another column
         if closes and inside <= 0:  # what stood open before the cursor
             return at if _closed_after(place) else at + 1
         if not closes and inside <= 0:
@@ -176,6 +203,18 @@ def _dedented(lines: list[str], place: Around) -> int | None:
         deeper = deeper or indent > base
         gap = False
     return None
+
+
+def _opens_block(line: str, following: str, language: str) -> bool:
+    """Whether a line has to be followed by one that is indented more, which this one is not."""
+    text = line.rstrip()
+    if language in ("python", "yaml"):
+        item = language == "yaml" and following.lstrip().startswith("-")
+        return text.endswith(":") and not item and not _leads(text) and text.lstrip()[0] not in "\"'"
+    if language in ("ruby", "elixir", "lua"):
+        whole = text.endswith(("end", ",")) or ";" in text or " = " in text
+        return text.endswith((" do", " then")) or (first_word(text) in ("def", "class", "module") and not whole)
+    return False
 
 
 def goes_on(place: Around, base: int) -> bool:

@@ -7,7 +7,20 @@ from paceline.prompts.balance import imbalance, opened
 from paceline.prompts.beginnings import is_indented
 from paceline.prompts.fim import NEARBY, FimPrompt
 from paceline.prompts.lines import is_word, line_ending, normalise
-from paceline.prompts.stops import CLOSERS, MAX_LINES, Around, StopAt, around, block_end, columns
+from paceline.prompts.quotes import QUOTES, open_string, outside, string_end
+from paceline.prompts.stops import (
+    CLOSERS,
+    MAX_LINES,
+    PARTNERS,
+    Around,
+    StopAt,
+    around,
+    block_end,
+    closing_at,
+    columns,
+    stray_fence,
+)
+from paceline.prompts.tags import MARKUP, without_stray_tags
 
 LEAVING = ("return", "raise", "throw", "yield", "break", "continue", "goto")
 UNIT = 4  # blanks for a tab, where a file does not tell
@@ -28,7 +41,7 @@ def finish(
     if not text.startswith(prompt.forced_text):
         return ""
     text = text[len(prompt.forced_text) :]
-    place = around(prompt.before, prompt.after)
+    place = around(prompt.before, prompt.after, prompt.language)
     if stop_at == "line":
         text = _one_line(text, prompt.typed)
     else:
@@ -39,22 +52,28 @@ def finish(
     return _trimmed(place, text).replace("\n", prompt.newline)
 
 
-def trim(before: str, after: str, text: str) -> str:
+def trim(before: str, after: str, text: str, language: str = "") -> str:
     """What of a text is worth inserting between two others.
 
     Blanks at the end go where a line ends there anyway, and so does whatever repeats what stands after the cursor:
-    closing brackets, the rest of the line, whole lines. Nothing goes on behind a bracket that is closed after the
-    cursor. Indentation is made of what the document is indented with; line endings become its own. Trimming again
-    what has been trimmed changes nothing.
+    closing brackets, the rest of the line, whole lines. Nothing goes on behind a bracket, a string or a statement that
+    is closed after the cursor, nor where what is no part of the language begins. Indentation is made of what the
+    document is indented with; line endings become its own. Trimming again what has been trimmed changes nothing.
+
+    language: as fenced blocks or the language server protocol call it; "" where it is not known.
     """
-    before, after = before[-NEARBY:], after[:NEARBY]
-    return _trimmed(around(before, after), normalise(text)).replace("\n", line_ending(before + after))
+    whole, before, after = len(before) <= NEARBY, before[-NEARBY:], after[:NEARBY]
+    place = around(before, after, language)
+    trimmed = _trimmed(place, normalise(text))
+    if language in MARKUP:
+        trimmed = _trimmed(place, without_stray_tags(place.before, place.after, trimmed, whole=whole))
+    return trimmed.replace("\n", line_ending(before + after))
 
 
 def kept(prompt: FimPrompt, text: str, final: str) -> tuple[int, int]:
     """Which characters of a generated text are in what came of it, as two offsets."""
     text, final = normalise(text), normalise(final)
-    for part in (final, final.split("\n")[0]):
+    for part in (final, final.rstrip(), next((line for line in final.split("\n") if line.strip()), "")):
         lines = map(re.escape, part.split("\n"))
         found = re.compile(r"[ \t]*\n".join(lines)).search(text, len(prompt.forced_text)) if part else None
         if found is not None:
@@ -67,11 +86,18 @@ def _trimmed(place: Around, text: str) -> str:
     trimmed = None
     while trimmed != text:
         trimmed = text
+        text = _without_fence(place, text)
         text = _in_style(place, _from_first_column(place, _without_blanks(place, text)))
         text = _without_repeated_lines(place, text.rstrip() if at_line_end else text)
-        text = _within_brackets(place, text)
+        text = _within_string(place, _within_brackets(place, _within_statement(place, text)))
         text = _without_excess(place, text) if at_line_end else _without_end(place, _without_overlap(place, text))
+        text = _closed_below(place, _without_open_end(place, text))
     return text
+
+
+def _without_fence(place: Around, text: str) -> str:
+    lines = text.split("\n")
+    return "\n".join(lines[: stray_fence(lines, place)])
 
 
 def _one_line(text: str, typed: str) -> str:
@@ -172,12 +198,47 @@ def _within_brackets(place: Around, text: str) -> str:
     rest = place.rest.lstrip()
     if not rest or rest[0] not in CLOSERS:
         return text
-    depth = 0
-    for at, char in enumerate(text):
-        depth += opened(char)
-        if depth < 0:
-            return text[:at] if char == rest[0] and _not_worse(place, text[:at], text) else text
-    return text
+    at = closing_at(text, rest[0])
+    return text[:at] if at is not None and _not_worse(place, text[:at], text) else text
+
+
+def _within_string(place: Around, text: str) -> str:
+    """The text up to the end of the string that the cursor stands in, where that is closed right after it."""
+    rest = place.rest.lstrip()
+    if not rest or rest[0] not in QUOTES:
+        return text
+    mark = rest[0] * 3 if rest.startswith(rest[0] * 3) else rest[0]
+    typed = place.before if len(mark) > 1 or mark == "`" else place.typed
+    at = string_end(text, mark) if open_string(typed) == mark else -1
+    return text[:at] if at >= 0 and _not_worse(place, text[:at], text) else text
+
+
+def _within_statement(place: Around, text: str) -> str:
+    """The text up to the end of the statement, where that ends right after the cursor."""
+    if not place.rest.lstrip().startswith(";") or open_string(place.typed):
+        return text
+    at = next((at for at, char, depth in outside(text) if char == ";" and depth <= 0), None)
+    return text[:at].rstrip() if at is not None and _not_worse(place, text[:at], text) else text
+
+
+def _without_open_end(place: Around, text: str) -> str:
+    """Nothing of a line that ends in an opening bracket, where that is left open before a closing one."""
+    opens = "\n" not in text and text.rstrip()[-1:] in PARTNERS and place.rest.lstrip()[:1] in tuple(CLOSERS)
+    return "" if opens and not _not_worse(place, text, "") else text
+
+
+def _closed_below(place: Around, text: str) -> str:
+    """The text between two brackets that stand next to each other: one of several lines is followed by the closing one
+    on a line of its own, that is indented as the opening one's; one on the same line has blanks on both sides or none.
+    """
+    first, *later = text.split("\n")
+    if not place.closer or not text.strip():
+        return "" if place.closer else text
+    if later and not (first.strip() and later[-1].strip()):
+        indent = place.typed[: len(place.typed) - len(place.typed.lstrip())]
+        return f"{text.rstrip()}\n{indent}"
+    padded = place.closer == "}" and text[0] == " " and text[-1] != " " and not later and place.rest[0] != " "
+    return f"{text} " if padded else text
 
 
 def _without_overlap(place: Around, text: str) -> str:

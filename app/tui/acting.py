@@ -1,10 +1,6 @@
 """What can be done with an answer: its code copied, saved, opened, run, applied; its turn edited or asked again."""
 
 import asyncio
-import shlex
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,10 +10,12 @@ from paceline.chat.blocks import Block, blocks
 from paceline.chat.context.running import Command, run
 from paceline.chat.edits import store as texts
 from paceline.chat.edits.changes import Change
+from paceline.chat.runnable import runnable
 from paceline.chat.turns import Turn
 from paceline.errors import InputError
 from paceline.prompts.context import LANGUAGES
 from paceline.text import strip_controls
+from paceline.tui.editor import Editor
 from paceline.tui.screens.confirm import about_command
 from paceline.tui.screens.naming import NamingScreen
 from paceline.tui.widgets.prompt import Prompt
@@ -26,9 +24,6 @@ from paceline.tui.widgets.transcript import Transcript
 if TYPE_CHECKING:
     from paceline.tui.screens.chat import ChatScreen
 
-SHELLS = {"bash", "sh", "shell", "zsh", "console", "fish"}
-RUNNERS = {"python": "python", "py": "python", "javascript": "node", "js": "node", "ruby": "ruby", "perl": "perl"}
-
 
 class Acting:
     """One screen's actions. Each may take several steps, and asks before anything is written or run."""
@@ -36,6 +31,7 @@ class Acting:
     def __init__(self, screen: "ChatScreen") -> None:
         self._screen = screen
         self._command: asyncio.Task[None] | None = None
+        self._editor = Editor(screen.app, screen.services.environ)
 
     @property
     def running(self) -> bool:
@@ -60,10 +56,12 @@ class Acting:
         """Do something with a turn. Raises PacelineError."""
         screen, conversation = self._screen, self._screen.conversation
         found = self.turn_of(turn)
+        if action in ("left", "right", "go_on"):
+            await screen.sending.free()
         if action in ("left", "right"):
             conversation.switch(turn, -1 if action == "left" else 1)
         elif action == "retry":
-            conversation.retry(turn)
+            await screen.sending.retry(turn)
         elif action == "go_on":
             conversation.go_on()
         elif action == "copy":
@@ -105,7 +103,8 @@ class Acting:
         elif action == "open":
             await self.open(block)
         elif action == "run":
-            await self.run(self._command_of(block))
+            found = runnable(block, self._screen.services.root, self._screen.services.environ)
+            await self.run(found.line, found.given)
         elif action == "apply":
             await self._screen.files.apply(turn, number)
 
@@ -135,30 +134,33 @@ class Acting:
         root = self._screen.services.root
         path = root / block.name if block.name and not texts.outside(root, block.name) else None
         if path is not None and path.is_file():
-            self._edit_file(path)
+            await self._editor.file(path)
             return
         suffix = Path(block.name).suffix if block.name else suffix_of(block.language)
-        changed = self._edited(block.text, suffix)
+        changed = await self._editor.text(block.text, suffix)
         if changed != block.text:
             await self.save(changed, block.name)
 
     async def write_message(self) -> None:
         """Write the message in the person's editor."""
         prompt = self._screen.query_one(Prompt)
-        prompt.replace_all(self._edited(prompt.text, ".md").rstrip("\n"))
+        before = prompt.text
+        written = (await self._editor.text(before, ".md")).rstrip("\n")
+        since = prompt.text.removesuffix(before).rstrip("\n")  # a message that could not be sent stands before it
+        prompt.replace_all("\n".join(each for each in (since, written) if each))
 
     # --- commands -----------------------------------------------------------------------------------------------------
 
-    async def run(self, line: str) -> None:
-        """Run a command after asking, and attach its output to the next message. Raises InputError."""
+    async def run(self, line: str, given: str = "") -> None:
+        """Run a command after asking, and attach its output to the next message. given: what it reads. InputError."""
         screen, root = self._screen, self._screen.services.root
         if self._command is not None:
             raise InputError("another command is running", "Esc ends it")
         seconds = screen.config.chat.command_seconds
-        if not await screen.ask(about_command(line, str(root), seconds)):
+        if not await screen.ask(about_command(line, str(root), seconds, given)):
             return
         screen.show_figures(state=f"running {line}")
-        self._command = asyncio.ensure_future(self._run(Command(line, root), seconds))
+        self._command = asyncio.ensure_future(self._run(Command(line, root, given), seconds))
         try:
             await asyncio.wait([self._command])
         finally:
@@ -207,45 +209,6 @@ class Acting:
         if not 0 <= number < len(found):
             raise InputError("there is no such code block", "choose another")
         return found[number]
-
-    def _command_of(self, block: Block) -> str:
-        """How a block is run. Raises InputError where that is not known."""
-        if block.language in SHELLS or not block.language:
-            lines = [line.removeprefix("$ ") for line in block.text.splitlines()]
-            return "\n".join(lines)
-        runner = RUNNERS.get(block.language)
-        if runner is None:
-            raise InputError(f"it is not known how to run {block.language}", "save it, and run it with !")
-        return f"{runner} - <<'PACELINE_END'\n{block.text.rstrip()}\nPACELINE_END"
-
-    def _edited(self, text: str, suffix: str) -> str:
-        """The text as the person leaves it in their editor."""
-        with tempfile.TemporaryDirectory(prefix="paceline-") as folder:
-            path = Path(folder) / f"text{suffix}"
-            path.write_text(text, encoding="utf-8", errors="replace")
-            self._edit_file(path)
-            try:
-                return path.read_text(encoding="utf-8")
-            except (OSError, UnicodeDecodeError) as error:
-                raise InputError("what the editor left cannot be read", "save it as UTF-8") from error
-
-    def _edit_file(self, path: Path) -> None:
-        """Raises InputError where there is no editor."""
-        environ = self._screen.services.environ
-        editor = environ.get("VISUAL") or environ.get("EDITOR")
-        if not editor:
-            raise InputError("no editor is named", "set EDITOR, such as EDITOR=nano")
-        try:
-            words = shlex.split(editor)
-        except ValueError as error:
-            raise InputError(f"EDITOR is no command: {error}", "set it to one, such as EDITOR=nano") from error
-        if shutil.which(words[0], path=environ.get("PATH")) is None:
-            raise InputError(f"the editor {words[0]} is not there", "check EDITOR")
-        with self._screen.app.suspend():
-            status = subprocess.run([*words, str(path)], env=environ, check=False).returncode
-        self._screen.refresh()
-        if status:
-            raise InputError(f"{editor} ended with status {status}", "check EDITOR")
 
 
 def suffix_of(language: str) -> str:

@@ -3,22 +3,26 @@
 import asyncio
 import os
 import signal
+import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.command import Provider
 from textual.driver import Driver
+from textual.filter import LineFilter
 from textual.notifications import SeverityLevel
 
 from paceline.chat.services import Services
+from paceline.tui import switches
 from paceline.tui.keymap import keymap
 from paceline.tui.said import Memory, Said, within
 from paceline.tui.screens.chat import ChatScreen
 from paceline.tui.screens.dialog import GuardingApp
+from paceline.tui.signs import needed
 from paceline.tui.themes import THEMES, choose, defaults
 from paceline.tui.widgets.keys import spelled
 
@@ -41,12 +45,13 @@ class PacelineApp(GuardingApp[None]):
 
     def __init__(self, services: Services, session: str = "") -> None:
         """session: the one to open; empty: a new one. Raises nothing: what fails is said in the app."""
+        self._signs = needed(services.environ, getattr(sys.__stderr__, "encoding", None) or "utf-8")  # drawn through it
         super().__init__(ansi_color=_ansi(services))
         self.services = services
         self._session = session
         self._said = Memory()
         if not services.config.chat.motion:
-            self.animation_level = "none"
+            switches.let_move(self, False)
 
     def get_driver_class(self) -> type[Driver]:
         """Textual's for this system; on Linux and macOS one that knows a paste by more than its marks."""
@@ -96,6 +101,10 @@ class PacelineApp(GuardingApp[None]):
         if not isinstance(self.screen, SaidScreen):
             self.clear_notifications()  # it is there as a whole
             self.push_screen(SaidScreen(self._said.text()))
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Textual's, and behind them what this terminal needs."""
+        return [*super().get_line_filters(), *self._signs]
 
     async def action_quit(self) -> None:
         """What was written is kept first."""

@@ -3,19 +3,19 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import msgspec
-
-from paceline.chat.context import budget
-from paceline.chat.slash import Slash, parse
+from paceline.chat.slash import FORMATS, Slash, parse
 from paceline.chat.turns import Turn
 from paceline.chat.words import many
 from paceline.errors import InputError
+from paceline.tui import switches
 from paceline.tui.screens.confirm import Question
 from paceline.tui.widgets.prompt import Prompt
 from paceline.tui.widgets.transcript import Transcript
 
 if TYPE_CHECKING:
     from paceline.tui.screens.chat import ChatScreen
+
+CHANGING = ("rename", "fork", "delete", "continue", "system")  # sessions, at once
 
 
 class Commands:
@@ -34,6 +34,8 @@ class Commands:
         """Do what a command says. Raises PacelineError."""
         if asked.missing:
             raise InputError(f"/{asked.command.name} needs more", f"write {asked.command.usage}")
+        if asked.command.name in CHANGING:
+            await self._screen.sending.free()
         await getattr(self, f"_{asked.command.name}")(asked.argument)
 
     def themes(self) -> tuple[str, ...]:
@@ -100,11 +102,11 @@ class Commands:
         screen.tell("this is the copy; /sessions has both")
 
     async def _export(self, argument: str) -> None:
-        from paceline.tui.exporting import KINDS, Exporting
+        from paceline.tui.exporting import Exporting
 
         screen, store = self._screen, self._screen.services.store
         word, _, name = argument.strip().partition(" ")
-        kind, name = (word, name.strip()) if word in KINDS else ("", argument.strip())
+        kind, name = (word, name.strip()) if word in FORMATS else ("", argument.strip())
         session, path = screen.conversation.session, screen.conversation.path
         if not session.id:
             raise InputError("there is nothing to export yet", "say something first")
@@ -117,10 +119,15 @@ class Commands:
     async def _delete(self, _: str) -> None:
         screen = self._screen
         session = screen.conversation.session
-        title = session.title or "this session"
-        what = (title, f"{len(screen.conversation.path)} turns")
-        if await screen.ask(Question("Delete this session?", what, yes="Delete")):
+        title = screen.services.store.session(session.id).title if session.id else session.title
+        waiting = len(screen.conversation.queued)
+        what = [title or "this session", many(len(screen.conversation.path), "message")]
+        if waiting:
+            what.append(f"and {many(waiting, 'message')} that wait{'s' * (waiting == 1)}")
+        if await screen.ask(Question("Delete this session?", tuple(what), yes="Delete")):
             screen.conversation.stop()
+            screen.conversation.drop_waiting()
+            screen.end_editing()
             if session.id:
                 screen.services.store.delete(session.id)
             screen.opening.begin()
@@ -131,7 +138,7 @@ class Commands:
         path = self._screen.conversation.path
         if not path:
             raise InputError("there is no answer yet", "ask something")
-        self._screen.conversation.retry(path[-1].id)
+        await self._screen.sending.retry(path[-1].id)
 
     async def _continue(self, _: str) -> None:
         self._screen.conversation.go_on()
@@ -155,8 +162,7 @@ class Commands:
         if conversation.answering:
             raise InputError("cannot shorten a conversation while an answer is written", "stop it first, or wait")
         turns = [turn.id for turn in conversation.path]
-        choice = budget.Choice("summarise", "", 0, at, budget.SUMMARY)
-        shorter = await screen.sending.summarise(draft, choice, keep)
+        shorter = await screen.sending.fitting.shortened(draft, at, keep)
         if conversation is not screen.conversation:
             raise InputError("nothing was shortened: another session is open now", "/compact it again there")
         if [turn.id for turn in conversation.path][: len(turns)] != turns:
@@ -222,7 +228,7 @@ class Commands:
         await self._screen.acting.run(line)
 
     async def _undo(self, _: str) -> None:
-        await self._screen.files.undo()
+        await self._screen.files.undoing.last()
 
     # --- the app ------------------------------------------------------------------------------------------------------
 
@@ -282,15 +288,16 @@ class Commands:
         self._screen.show_drafts(_switched(switch, self._screen.query_one(Transcript).drafts))
 
     async def _mouse(self, switch: str) -> None:
-        on = _switched(switch, self._screen.config.chat.mouse)
-        config = self._screen.config
-        chat = msgspec.structs.replace(config.chat, mouse=on)
-        self._screen.config = msgspec.structs.replace(config, chat=chat)
-        driver = self._screen.app._driver  # the only one that can turn it off while the app runs
-        act = getattr(driver, "_enable_mouse_support" if on else "_disable_mouse_support", None)
-        if act is not None:
-            act()
+        app = self._screen.app
+        on = _switched(switch, switches.has_mouse(app))
+        switches.use_mouse(app, on)
         self._screen.tell("the mouse is the app's" if on else "the terminal selects text by itself")
+
+    async def _motion(self, switch: str) -> None:
+        app = self._screen.app
+        on = _switched(switch, switches.moves(app))
+        switches.let_move(app, on)
+        self._screen.tell("what is scrolled moves" if on else "nothing moves that need not")
 
     async def _quit(self, _: str) -> None:
         await self._screen.leave()

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import time
 from collections.abc import Callable, Container, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from paceline.chat.edits.propose import MOST, propose, unchanged
 from paceline.chat.edits.replacing import is_mark
 from paceline.chat.happenings import working
 from paceline.chat.hidden import warned
-from paceline.chat.reviewing import prepared
+from paceline.chat.reviewing import Reviewing, prepared
 from paceline.chat.turns import Turn
 from paceline.client.cancel import Cancel
 from paceline.client.events import End, Message, Options, Text
@@ -31,6 +30,7 @@ from paceline.tui.figures import changed_by
 from paceline.tui.screens.confirm import about_files
 from paceline.tui.screens.naming import NamingScreen
 from paceline.tui.screens.review import ReviewScreen
+from paceline.tui.undoing import Undoing
 
 if TYPE_CHECKING:
     from paceline.tui.screens.chat import ChatScreen
@@ -55,8 +55,7 @@ class Editing:
     def __init__(self, screen: "ChatScreen") -> None:
         self._screen = screen
         self._cancel: Cancel | None = None  # of an edit that is computed
-        self.written_at = float("-inf")  # when files were changed last, on time.monotonic's clock
-        self._began = time.time()
+        self.undoing = Undoing(screen)
 
     @property
     def running(self) -> bool:
@@ -224,32 +223,19 @@ class Editing:
                         cancel()  # the end still comes, with the figures
         return Computed(pieces, whole, end)
 
-    async def undo(self) -> None:
-        """Take back what was written last. Raises InputError."""
-        screen, journal, root = self._screen, self._screen.services.journal(), self._screen.services.root
-        entry = await asyncio.to_thread(journal.last, root)
-        if entry is None:
-            raise InputError("there is nothing to take back", "only what was applied here can be")
-        names = [each.name for each in entry.files]
-        when = time.strftime("%d %B, %H:%M", time.localtime(entry.created))
-        old = entry.created < self._began
-        if old and not await screen.ask(about_files(f"Undo what was written on {when}?", names, yes="Undo")):
-            return
-        try:
-            await asyncio.to_thread(journal.undo, entry)
-        except InputError as error:
-            if not await screen.ask(about_files(f"Undo all the same? {error.message}", names, yes="Undo")):
-                return
-            await asyncio.to_thread(lambda: journal.undo(entry, force=True))
-        self.written_at = float("-inf")
-        screen.tell(f"as it was: {', '.join(names)}")
-
     async def review(self, changes: Sequence[Change]) -> bool:
         """Let the person choose, then write. Whether anything was written."""
-        screen = self._screen
-        ready = await asyncio.to_thread(prepared, changes)
-        accepted = await screen.app.push_screen_wait(ReviewScreen(ready, screen.config.chat.diff))
-        return bool(accepted) and await self._commit(accepted or ())
+        screen, trouble = self._screen, ""
+        review = Reviewing(await asyncio.to_thread(prepared, screen.services.root, changes))
+        while True:
+            asked = ReviewScreen(review, screen.config.chat.diff, trouble)
+            accepted = await screen.app.push_screen_wait(asked)
+            if not accepted:
+                return False
+            try:
+                return await self._commit(accepted)
+            except InputError as error:  # what was chosen stays chosen: perhaps all but one of the files can be written
+                trouble = str(error)
 
     async def write(self, changes: Sequence[Change], asked: str) -> None:
         """Write after a yes; what has characters that cannot be seen is looked at first."""
@@ -271,9 +257,9 @@ class Editing:
             and not await screen.ask(about_files("Write outside of the workspace?", outside, outside))
         ):
             return False
-        await asyncio.to_thread(screen.services.journal().apply, root, accepted)
+        entry = await asyncio.to_thread(screen.services.journal().apply, root, accepted)
         screen.tell(f"written: {', '.join(each.path for each in accepted)} · Ctrl-Z takes it back")
-        self.written_at = time.monotonic()
+        self.undoing.written(entry)
         screen.suggesting.refresh_workspace()
         return True
 

@@ -9,6 +9,7 @@ from textual.app import App
 
 from paceline.chat import export, exporting
 from paceline.chat.edits.store import outside
+from paceline.chat.slash import FORMATS
 from paceline.chat.turns import Session, Turn
 from paceline.errors import InputError, PacelineError
 from paceline.paths import expanded
@@ -16,8 +17,7 @@ from paceline.text import strip_controls
 from paceline.tui.screens.confirm import ConfirmScreen, about_files
 from paceline.tui.screens.naming import NamingScreen
 
-KINDS = {"md": "Markdown", "json": "JSON", "html": "HTML"}
-ABOUT = f"Its ending says what is written: {', '.join(f'.{kind} {name}' for kind, name in KINDS.items())}"
+ABOUT = f"Its ending says what is written: {', '.join(f'.{kind} {name}' for kind, name in FORMATS.items())}"
 _OF_A_BRANCH: Mapping[str, Callable[[Session, Sequence[Turn]], str]] = {"md": export.markdown, "html": export.html}
 
 
@@ -76,7 +76,7 @@ class Exporting:
 def kind_of(path: Path) -> str:
     """What is written into a file, by its ending. Raises InputError for another one."""
     kind = path.suffix.lower().removeprefix(".")
-    if kind not in KINDS:
-        endings = ", ".join(f".{each}" for each in KINDS)
+    if kind not in FORMATS:
+        endings = ", ".join(f".{each}" for each in FORMATS)
         raise InputError(f"{path.name[:60]} ends in none of {endings}", "its ending says what is written")
     return kind

@@ -42,10 +42,14 @@ class Opening:
             if screen.conversation is conversation:
                 screen.showing.happened(what)
 
-        conversation = Conversation(session, screen.services.store, screen.reaching, happened, found.waiting)
+        def due() -> None:
+            if screen.conversation is conversation:
+                screen.do(screen.sending.send_waiting())
+
+        conversation = Conversation(session, screen.services.store, screen.reaching, happened, found.waiting, due)
         screen.conversation = conversation
         screen.editing = None
-        screen.show_figures(state="")
+        screen.show_figures(state="", rate=None, acceptance=None, speedup=None)
         self._put(found)
         screen.showing.waiting()
         screen.moved()

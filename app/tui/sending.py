@@ -11,23 +11,21 @@ from paceline.chat.context.attaching import Attaching, KeptBackError
 from paceline.chat.context.growing import Growing
 from paceline.chat.context.mentions import Mention, mentions
 from paceline.chat.context.running import of_prompt
-from paceline.chat.happenings import working
 from paceline.chat.pastes import as_attachment, placeholder
 from paceline.chat.slash import Unknown, parse
 from paceline.chat.turns import Attached, Draft
-from paceline.client.cancel import Cancel
 from paceline.client.counting import Counter
-from paceline.client.events import Options, Text
-from paceline.errors import InputError, PacelineError
-from paceline.tui.figures import changed_by
+from paceline.errors import InputError, PacelineError, ResourceError
+from paceline.tui.figures import STATES
+from paceline.tui.fitting import Fitting
 from paceline.tui.screens.confirm import ConfirmScreen, Question
-from paceline.tui.screens.fitting import FittingScreen
 from paceline.tui.widgets.prompt import Prompt
 
 if TYPE_CHECKING:
     from paceline.chat.conversation import Conversation
     from paceline.tui.screens.chat import ChatScreen
 
+PATIENCE = 5.0  # seconds for another process that writes
 TOGETHER = 1.0  # seconds within which what is pasted belongs together
 
 
@@ -53,7 +51,7 @@ class Sending:
         self._screen = screen
         self._counter: Counter | None = None
         self._growing = Growing()
-        self._summary: Cancel | None = None
+        self.fitting = Fitting(screen)
         self._attaching = Attaching(screen.services.root)
         self._turn = asyncio.Lock()
         self._pasted_at = float("-inf")
@@ -88,7 +86,7 @@ class Sending:
         """What Enter does: a command of the app, one of the shell, or a message. Raises PacelineError."""
         screen = self._screen
         if not text.strip():
-            screen.conversation.send_waiting()
+            await self.send_waiting()
             return
         found = parse(text)
         if isinstance(found, Unknown):
@@ -144,11 +142,57 @@ class Sending:
             return False
         if conversation is not screen.conversation:
             raise InputError("the message was not sent: another session is open now", "it is in that session's prompt")
+        await self.free()
         if going.editing is not None:
             conversation.edit(going.editing, draft)
         else:
             conversation.send(draft)
         return True
+
+    async def send_waiting(self) -> None:
+        """Send the first message that waits, if it still fits. Raises PacelineError."""
+        screen, conversation = self._screen, self._screen.conversation
+        async with self._turn:  # before what is entered from now on
+            if conversation.answering or not conversation.queued:
+                return
+            first = conversation.queued[0]
+            draft = self.draft(first.text, first.attached)
+            if first.skipped:
+                draft = replace(draft, skipped=first.skipped, summary=first.summary)
+            fitted = await self.fitting.made(draft, "what does not fit of a message that waits")
+            await self.free()
+            if conversation is not screen.conversation or conversation.path != draft.path:
+                return
+            if conversation.answering or conversation.queued[:1] != (first,):
+                return
+            if fitted is None:
+                screen.tell("the message waits on, as it does not fit; Enter shows again what can be left out")
+            else:
+                conversation.send_waiting(self.fitting.to_send(fitted))
+
+    async def retry(self, turn: int) -> None:
+        """Ask for another answer. Where its question fits no more, it becomes another one. Raises PacelineError."""
+        screen, conversation = self._screen, self._screen.conversation
+        found = conversation.turn(turn)
+        question = found if found is None or found.role == "user" else conversation.turn(found.parent)
+        await self.free()
+        if question is not None and not conversation.answering:
+            draft = self.draft(question.text, question.attached, question.id)
+            fitted = await self.fitting.made(draft)
+            if fitted is None or conversation is not screen.conversation:
+                return
+            if fitted != draft:
+                conversation.edit(question.id, self.fitting.to_send(fitted))
+                return
+        conversation.retry(turn)
+
+    async def free(self) -> None:
+        """Wait until no other process writes, while the app goes on. Raises ResourceError where that takes long."""
+        store, end = self._screen.services.store, time.monotonic() + PATIENCE
+        while not store.free():
+            if time.monotonic() > end:
+                raise ResourceError("another program is writing into the file of the sessions", "try again in a moment")
+            await asyncio.sleep(PATIENCE / 50)
 
     async def _with_output(self, going: "Going") -> None:
         """A command that runs already prints for this message."""
@@ -206,8 +250,7 @@ class Sending:
 
     def stop(self) -> bool:
         """End a summary that is written, or take back what is measured; whether there was anything."""
-        if self._summary is not None:
-            self._summary()
+        if self.fitting.stop():
             return True
         last = self._screen.going[-1] if self._screen.going else None
         if last is None or last.task is None:
@@ -289,6 +332,8 @@ class Sending:
         screen = self._screen
         counter = self._counter = self._counter or Counter(screen.config)
         context = await screen.client.follow(counter.context())
+        if not context and growing is None and not screen.config.engine.url:
+            screen.show_figures(state=STATES["loading"])
         reserve = screen.config.chat.reserve_tokens
         measure = budget.sizes if growing is None else growing.sizes
         measured = await measure(draft, lambda each: screen.client.follow(counter.count(each)), context, reserve)
@@ -297,39 +342,6 @@ class Sending:
         return measured
 
     async def _fitting(self, going: "Going", attached: tuple[Attached, ...]) -> Draft | None:
-        """The message, once it fits: the person chooses what is left out. None: it is not to be sent."""
-        screen = self._screen
-        draft = self.draft(going.text, attached, going.editing)
-        known, summary = screen.conversation.forgotten(draft.path)
-        measured = None
-        with contextlib.suppress(PacelineError):  # asking will say the same, where it is seen and kept
-            measured = await self.sizes(draft)
-        if measured is not None and not measured.fits:
-            fitted = await screen.app.push_screen_wait(FittingScreen(draft, measured, self.sizes, self.summarise))
-            if fitted is None:
-                return None
-            draft = fitted
-        changed = (draft.skipped, draft.summary) != (known, summary)
-        return Draft(going.text, draft.attached, draft.skipped if changed else 0, draft.summary if changed else "")
-
-    async def summarise(self, draft: budget.Draft, choice: budget.Choice, keep: str = "") -> budget.Draft:
-        """The draft with its oldest turns told in short by the model. Raises PacelineError."""
-        pieces = []
-        screen = self._screen
-        asked = budget.summary_messages(draft, choice, keep)
-        options = Options(max_tokens=choice.tokens or None, tell_pace=True)
-        cancel = self._summary = Cancel()
-        screen.show_figures(state="summarising")
-        try:
-            async for event in screen.client.chat(asked, options, cancel):
-                if isinstance(event, Text):
-                    pieces.append(event.text)
-                elif (work := working(event)) is not None:
-                    doing = changed_by(work, f"{work.tokens} tokens")["state"]
-                    screen.show_figures(state=f"summarising: {doing}")
-        finally:
-            self._summary = None
-            screen.show_figures(state="")
-        if cancel.asked() or not "".join(pieces).strip():
-            raise InputError("there is no summary: it was stopped, or the model said nothing", "try again, or go on")
-        return budget.summarised(draft, choice, "".join(pieces).strip())
+        """The message, once it fits. None: it is not to be sent."""
+        fitted = await self.fitting.made(self.draft(going.text, attached, going.editing))
+        return None if fitted is None else self.fitting.to_send(fitted)

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from paceline.chat.happenings import Added, Changed, Grew, Happening, Moved, Queued, Told, Working
+from paceline.chat.steps import Steps
 from paceline.chat.turns import Turn
 from paceline.tui.figures import at_the_end, while_working
 from paceline.tui.widgets.footer import Figures, Footer
@@ -21,7 +22,7 @@ class Showing:
     def __init__(self, screen: "ChatScreen") -> None:
         self._screen = screen
         self._figures = Figures(hint="? keys")
-        self._rounds = 0  # tokens that the answer had at the last round
+        self._steps = Steps()
 
     def happened(self, what: Happening) -> None:
         """Show what the conversation tells."""
@@ -63,9 +64,9 @@ class Showing:
     def _work(self, work: Working) -> None:
         self._figures = while_working(self._figures, work)
         self.figures()
-        if work.what == "writing" and work.per_second and work.tokens != self._rounds:
-            self._rounds = work.tokens
-            self._screen.query_one(Rounds).add(work.per_second, work.acceptance)
+        step = self._steps.add(work)
+        if step is not None:
+            self._screen.query_one(Rounds).add(step.per_second, step.acceptance)
 
     def _end(self, turn: Turn) -> None:
         self._figures = at_the_end(self._figures, turn)

@@ -1,11 +1,15 @@
 """What opens beside the prompt while something is typed: mentions, commands and their arguments, earlier inputs."""
 
 import asyncio
+import time
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from paceline.chat import slash
 from paceline.chat.context.mentions import completed, named, needs_blank, typing
+from paceline.chat.words import ago
+from paceline.errors import PacelineError
 from paceline.tui.screens.finder import Choice, Finder
 from paceline.tui.widgets.prompt import PopupKey, Prompt
 
@@ -62,10 +66,11 @@ class Suggesting:
         text = self._prompt.text
         argument = slash.argument_of(text)
         if word.startswith("@"):
-            found = self.workspace.find(named(word))
+            workspace = self.workspace
+            found = workspace.find(named(word))
             quoted = word.startswith('@"')  # and not closed yet
             whole = bool(found) and not quoted and named(found[0].mention) == named(word)  # Enter is for the message
-            self._offer("mention", [] if whole else [_choice(each) for each in found])
+            self._offer("mention", [] if whole else [_choice(each) for each in found], "" if whole else workspace.note)
         elif argument is not None:
             self._offer("argument", self._arguments(*argument))
         elif word.startswith("/") and text.startswith("/"):
@@ -114,9 +119,9 @@ class Suggesting:
         """Nothing is offered any more."""
         self._offer("", [])
 
-    def _offer(self, what: What, choices: list[Choice]) -> None:
+    def _offer(self, what: What, choices: list[Choice], note: str = "") -> None:
         self._what = what if choices or what == "recall" else ""
-        self.popup.offer(choices)
+        self.popup.offer(choices, note)
         self._prompt.popup_open = self.popup.open
         if what == "recall" and not choices:
             self._what = ""
@@ -131,14 +136,35 @@ class Suggesting:
                 for each in found
                 if each.kind == "file"
             ]
-        values: tuple[str, ...] = {
+        if command.completes == "session":
+            return self._sessions(command, typed.strip())
+        values: Sequence[str] = {
             "command": tuple(each.name for each in slash.COMMANDS),
-            "format": slash.FORMATS,
+            "format": tuple(slash.FORMATS),
             "switch": slash.SWITCHES,
             "theme": screen.commands.themes(),
+            "workload": screen.services.workloads(),
         }.get(command.completes, ())
         begun = [each for each in values if each.startswith(typed.strip()) and each != typed.strip()]
         return [Choice(each, f"/{command.name} {each}") for each in begun]
+
+    def _sessions(self, command: slash.SlashCommand, typed: str) -> list[Choice]:
+        """Other sessions, the last one first, by their titles; the command is given the id."""
+        screen, now = self._screen, time.time()
+        try:
+            known = [each.session for each in screen.services.store.list()]
+        except PacelineError:  # whoever asks for one is told
+            return []
+        here, words = screen.conversation.session.id, typed.casefold().split()
+        found = [
+            each
+            for each in known
+            if each.id not in (here, typed)
+            and (each.id.startswith(typed) or all(word in each.title.casefold() for word in words))
+        ]
+        return [
+            Choice(each.title or each.id, f"/{command.name} {each.id}", detail=ago(each.updated, now)) for each in found
+        ]
 
     def _recalled(self) -> list[Choice]:
         found = self._screen.services.history.search(self._prompt.text)

@@ -39,10 +39,6 @@ class Chunks:
         fresh = [each for each in self._kept if alike(each.lines, lines) <= ALIKE]
         self._kept = deque([*fresh, Chunk(self._number, uri, name, piece, lines)], maxlen=KEPT)
 
-    def forget(self, uri: str) -> None:
-        """Drop what came from a document."""
-        self._kept = deque((each for each in self._kept if each.uri != uri), maxlen=KEPT)
-
     def __iter__(self) -> Iterator[Chunk]:
         """Newest first."""
         return reversed(list(self._kept))

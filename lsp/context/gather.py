@@ -37,6 +37,8 @@ VIEW = 40  # lines around a cursor, where the editor does not tell what is visib
 FAR = 64  # lines that a person goes from one place to another
 DOCUMENTS = 512  # remembered
 LOOKED = 2.0  # seconds for which what rules say of a document is used
+QUOTED, QUOTABLE = 4, 32 * 1024  # documents that an answer is guessed from, and characters of all of them
+WHOLE = 256 * 1024  # characters of a document that is looked through for that
 LARGE = 4096  # characters of a piece that is more than somebody cuts or pastes
 _IMPORTING = re.compile(r"\s*(?:from|import|export|use|const)\b")  # a line that begins so may import something
 _Value = TypeVar("_Value")
@@ -84,7 +86,6 @@ class Context:
     _looked: dict[tuple[str, str], tuple[float, bool]] = field(default_factory=dict)  # root, path: when, excluded
     _times: int = 0  # that settings have changed
     _events: int = 0
-    _last: str = ""  # the document in which something happened last
     _lock: Lock = field(default_factory=Lock)
     _refreshing: Lock = field(default_factory=Lock)
 
@@ -101,7 +102,7 @@ class Context:
         """An editor has opened a document. path and root: as in Place."""
         with self._lock:
             self._verdicts.pop(uri, None)
-            self._open[uri] = Open(uri, path, root if uri.startswith(LOCAL) else "", language, text, self._event(uri))
+            self._open[uri] = Open(uri, path, root if uri.startswith(LOCAL) else "", language, text, self._event())
 
     def closed(self, uri: str) -> None:
         """And closed it: where somebody worked last in it may still help."""
@@ -130,7 +131,7 @@ class Context:
             for piece in (removed, inserted):
                 if len(piece) > 20 and piece.count("\n", 0, LARGE) > 1:
                     self._chunks.add(uri, document.name(), piece)
-            document.edited(text, start, end, len(inserted), self._event(uri))
+            document.edited(text, start, end, len(inserted), self._event())
 
     def visible(self, uri: str, first_line: int, last_line: int) -> None:
         """These lines are where a person looks; or the one that the cursor is in. Counted from 0."""
@@ -145,14 +146,15 @@ class Context:
                 document.left = line
             wide = last_line - first_line >= VIEW // 2
             document.seen = (first_line, last_line) if wide else (max(0, line - VIEW // 2), line + VIEW // 2)
-            document.when = self._event(uri)
+            document.when = self._event()
 
-    def yanked(self, text: str) -> None:
-        """A piece was copied, cut or pasted."""
+    def focused(self, uri: str) -> None:
+        """A person looks at this document: where they did last, or at its beginning."""
         with self._lock:
-            document = self._open.get(self._last)
+            document = self._open.get(uri)
             if document is not None:
-                self._chunks.add(document.uri, document.name(), text)
+                document.seen = document.seen or (0, VIEW)
+                document.when = self._event()
 
     def excluded(self, uri: str, path: str = "", root: str = "") -> bool:
         """Whether a document gets no completions: it is secret, or a person's rules for us say so.
@@ -190,6 +192,26 @@ class Context:
         _keep(self._shown, place.uri, found)
         return tuple(Attachment(piece.name, piece.text) for piece in found)
 
+    def quotable(self, place: Place) -> tuple[Attachment, ...]:
+        """What an answer here may repeat word for word: other open documents, around where they were edited last.
+
+        The model is not shown it. It goes along with each request, and an engine remembers what it knows already.
+        """
+        if not self._of(place.root).other_files or self._leaves_alone(place):
+            return ()
+        found, left = list[Attachment](), QUOTABLE
+        with self._lock:
+            others = [each for each in self._others(place) if each.text.strip() and len(each.text) <= WHOLE][:QUOTED]
+            for document in others:
+                middle = document.edits[-1].start if document.edits else 0
+                start = max(0, min(middle - left // 2, len(document.text) - left))
+                text = redacted(document.text)[start : start + left]
+                found.append(Attachment(document.name(), text))
+                left -= len(text)
+                if not left:
+                    break
+        return tuple(found)
+
     def _leaves_alone(self, place: Place) -> bool:
         return self.excluded(place.uri, place.path, place.root)
 
@@ -216,9 +238,8 @@ class Context:
                 if times == self._times:
                     _keep(self._materials, place.uri, material)
 
-    def _event(self, uri: str) -> int:
+    def _event(self) -> int:
         self._events += 1
-        self._last = uri
         return self._events
 
     def _leave(self, document: Open) -> None:
@@ -281,6 +302,17 @@ class Context:
 
     def _regions(self, place: Place, characters: int) -> list[Piece]:
         """Where somebody works in other documents, the newest first."""
+        found = []
+        for age, document in enumerate(self._others(place)):
+            for number, (span, _) in enumerate(document.spans(characters)):
+                text = redact_part(document.text, *span)
+                key = f"region:{document.uri}:{number}"
+                prior = 1 / (1 + age / 5) / (1 + number / 4)
+                found.append(Piece(key, "region", document.name(), text, (span, text), prior))
+        return found
+
+    def _others(self, place: Place) -> list[Open]:
+        """Open documents besides the place's own that may be shown, the last that somebody was in first."""
         others = [
             each
             for each in self._open.values()
@@ -288,14 +320,7 @@ class Context:
             and self._may(each.uri)
             and (not each.path or (each.root, each.path) != (place.root, place.path))
         ]
-        found = []
-        for age, document in enumerate(sorted(others, key=lambda each: -each.when)):
-            for number, (span, _) in enumerate(document.spans(characters)):
-                text = redact_part(document.text, *span)
-                key = f"region:{document.uri}:{number}"
-                prior = 1 / (1 + age / 5) / (1 + number / 4)
-                found.append(Piece(key, "region", document.name(), text, (span, text), prior))
-        return found
+        return sorted(others, key=lambda each: -each.when)
 
 
 def redacted(text: str) -> str:

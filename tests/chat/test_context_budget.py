@@ -1,12 +1,14 @@
 """What each part of a conversation takes, and what can be done where it does not fit."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paceline.chat.context.budget import (
+    ASKING,
     SUMMARY,
     Draft,
     Sizes,
@@ -14,6 +16,7 @@ from paceline.chat.context.budget import (
     fit,
     messages,
     sizes,
+    summarisable,
     summarised,
     summary_messages,
 )
@@ -195,7 +198,8 @@ def test_a_second_summary_is_made_of_the_first_and_what_came_since():
     choice = choices(first, 300, "summarise")[-1]
     asked = summary_messages(first, choice)
     assert "Before: rings." in asked[0].content
-    assert [each.content for each in asked[1:-1]] == [turn.text for turn in LONG[4:8]]
+    assert [each.content for each in asked[1:-1]] == [turn.text for turn in LONG[4 : choice.at]]
+    assert choice.at > 4
 
 
 def test_a_short_conversation_is_not_summarised():
@@ -243,3 +247,35 @@ def test_what_is_cached_is_no_more_than_there_is():
     model = Model()
     assert model.sizes(BIG, cached=10**6).cached == model.sizes(BIG).prompt
     assert model.sizes(BIG, cached=7).cached == 7
+
+
+@pytest.mark.parametrize("context", range(600, 4200, 300))
+def test_a_summary_is_offered_only_where_it_can_be_asked_for(context):
+    model, draft = Model(), replace(BIG, attached=())
+    for choice in fit(model.sizes(draft, context), draft):
+        if choice.kind == "summarise":
+            asked = asyncio.run(model.count(messages(Draft(draft.system, draft.path[: choice.at], ""))))
+            before = asked.total - asked.messages[-1]  # the request, with the template's words around it, is ASKING
+            assert before + ASKING + choice.tokens <= context
+
+
+def test_where_all_turns_are_too_many_for_one_summary_fewer_are_offered_and_then_the_others():
+    model, draft, context, asked = Model(), replace(BIG, attached=()), 2600, []
+    measured = model.sizes(draft, context, 1800)
+    while not measured.fits:
+        choice = next(each for each in fit(measured, draft) if each.kind == "summarise")
+        asked.append(choice.at)
+        draft = summarised(draft, choice, "In short.")
+        measured = model.sizes(draft, context, 1800)
+    assert len(asked) > 1
+    assert asked == sorted(set(asked))
+
+
+def test_a_summary_is_asked_of_as_many_turns_as_can_be():
+    model, draft = Model(), replace(BIG, attached=())
+    assert summarisable(model.sizes(draft, 10_000), draft, 6) == 6
+    some = summarisable(model.sizes(draft, 2600), draft, 6)
+    assert 0 < some < 6 and some % 2 == 0
+    assert summarisable(model.sizes(draft, 2600), draft, 6, keep="names " * 300) < some
+    assert summarisable(model.sizes(draft, 600), draft, 6) == 0
+    assert summarisable(model.sizes(draft, 0), draft, 6) == 6

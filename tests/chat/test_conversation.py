@@ -90,7 +90,7 @@ async def test_the_answer_is_told_piece_by_piece(talk):
 
 
 async def test_what_the_engine_does_is_told_in_its_order(talk):
-    events = [Loading("x"), Progress(1, 4, 300.0), Text("a"), Pace(3, 20.0, 4, 2, 1.5), Note("no draft model")]
+    events = [Loading("x"), Progress(1, 4, 300.0), Text("a"), Pace(7, 20.0, 4, 2, 1.5), Note("no draft model")]
     here = talk(ScriptedChat(lambda *_: events))
     await here.ask("Hi")
     kinds = [each.what for each in here.told(Working)]

@@ -73,12 +73,12 @@ def test_ends_of_lines_are_not_hidden():
     assert warned(change) is change
 
 
-def test_whatever_is_reviewed_is_looked_at_once():
+def test_whatever_is_reviewed_is_looked_at_once(tmp_path):
     change = Change("a", None, "a\u202e\n", "whole", certain=True)
-    (once,) = prepared([change])
+    (once,) = prepared(tmp_path, [change])
     assert not once.certain and len(once.notes) == 1
     assert "hunks" in vars(once)  # what is kept: nobody waits for it again
-    assert prepared([once]) == (once,)
+    assert prepared(tmp_path, [once]) == (once,)
 
 
 @given(st.text())

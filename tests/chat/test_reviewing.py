@@ -1,12 +1,13 @@
 """What a person has accepted is what is written, and nothing else."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from paceline.chat.edits.changes import Change
 from paceline.chat.edits.journal import Accepted
 from paceline.chat.edits.review import accepted
-from paceline.chat.reviewing import Reviewing
+from paceline.chat.reviewing import Reviewing, prepared
 
 BEFORE = "".join(f"line {number}\n" for number in range(40))
 AFTER = BEFORE.replace("line 3\n", "three\n").replace("line 20\n", "").replace("line 33\n", "line 33\nand more\n")
@@ -71,3 +72,22 @@ def test_any_toggles_end_in_the_hunks_that_were_toggled_an_odd_number_of_times(b
     odd = {hunk for hunk in toggles if toggles.count(hunk) % 2}
     assert review.chosen(0) == odd
     assert [each.after for each in review.result()] == ([accepted(made, odd)] if odd else [])
+
+
+@pytest.mark.parametrize(
+    ("there", "before", "why"),
+    [
+        (lambda path: path.write_bytes("x = 1\n".encode("utf-16")), None, "not UTF-8"),
+        (lambda path: path.mkdir(), None, "not a regular file"),
+        (lambda path: (path.write_text("x\n"), path.chmod(0o444)), "x\n", "read-only"),
+    ],
+)
+def test_of_a_file_that_cannot_be_changed_nothing_can_be_accepted_and_the_reason_is_said(tmp_path, there, before, why):
+    there(tmp_path / "a.py")
+    refused, fine = prepared(tmp_path, [change(before=before), change("b.py", None)])
+    assert not refused.changes and not refused.certain
+    assert any(why in note for note in refused.notes)
+    assert fine == change("b.py", None)
+    review = Reviewing([refused, fine])
+    review.take(0, everything=True)
+    assert [each.path for each in review.result()] == ["b.py"]

@@ -69,11 +69,11 @@ def test_answers_latencies_prefetches_and_silences_are_told(home):
     assert "104 got a suggestion, or what is left of one while it is typed" in told
     assert "from memory 58 %, computed ahead 4 %, by the engine 38 %" in told
     assert "half of them within about 50 ms, nine of ten within about 560 ms" in told
-    assert "10 computed before anybody asked, 4 of them asked for then" in told
+    assert "10 computed before anybody asked, 4 of them shown then (40 %)" in told
     assert "silent      4 times: the model is not sure enough 75 %, a character has just been deleted 25 %" in told
     data = whole(home)
     assert data["answers"] == {"cache": 60, "prefetch": 4, "flight": 0, "engine": 40}
-    assert data["prefetch"] == {"computed": 10, "used": 4}
+    assert data["prefetch"] == {"computed": 10, "used": 4, "share": 0.4}
     assert data["silent"] == {"unsure": 3, "deleted": 1}
     assert data["latency_ms"]["median"] == 50 and 400 < data["latency_ms"]["p90"] < 600
 
@@ -222,6 +222,11 @@ def test_what_is_no_figure_is_shown_as_none(home, figure):
     assert {told[name][0] for name in ("tokens/s, median", "speed-up over plain", "first token after, median")} == {"-"}
     fared = whole(home)["chat"]["all"]
     assert (fared["tokens"], fared["tokens_per_second"], fared["drafted"], fared["cached_tokens"]) == (20, None, 0, 0)
+
+
+def test_no_more_than_all_that_was_computed_ahead_was_used_whatever_earlier_versions_counted(home):
+    put(shown=1, prefetched=2, from_prefetch=5)
+    assert "2 of them shown then (100 %)" in home.run("stats").out
 
 
 @pytest.mark.parametrize("days_ahead", [1e9, 1e13, 1e300])

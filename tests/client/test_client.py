@@ -24,6 +24,7 @@ from paceline.client.events import (
     Message,
     Note,
     Options,
+    Pace,
     Progress,
     Reasoning,
     Text,
@@ -176,6 +177,15 @@ def test_an_answer_comes_in_pieces_and_ends_with_its_figures(api, client):
     *pieces, end = client.events()
     assert pieces == [Text("Be"), Text("cause")]
     assert end == End("stop", Usage(9, 2, 4), TIMINGS, "big")
+
+
+def test_how_an_answer_gets_on_is_told_where_the_server_says_so(api, client):
+    going = {"predicted_n": 7, "predicted_per_second": 20.0, "predicted_ms": 300.0, "draft_n": 4, "draft_n_accepted": 2}
+    elsewhere = {"predicted_n": 8, "predicted_per_second": 20.0}
+    pieces = [chat_chunk("Be", timings=going), chat_chunk("cause", timings=elsewhere), *chat_answer("!").pieces]
+    api.chat(Reply(pieces))
+    told = [each for each in client.events() if isinstance(each, Pace)]
+    assert told == [Pace(7, 20.0, 4, 2, None, 300.0), Pace(8, 20.0)]
 
 
 def test_which_model_answers_is_told_before_the_end(api, client):
@@ -639,6 +649,14 @@ def test_a_refusal_that_says_nothing_is_told_by_its_status(api, client, body):
 # --- completions ------------------------------------------------------------------------------------------------------
 
 
+def test_texts_that_a_completion_may_quote_go_along_without_being_shown(api, client):
+    api.answer("/infill", infill_answer("urn a", prefix_cut=0, suffix_cut=0))
+    client.complete(CODE, ")\n", Options(references=[Extra("b.py", "return a\ud800")]))
+    sent = api.requests[0].body
+    assert sent["references"] == [{"filename": "b.py", "text": "return a\ufffd"}]
+    assert sent["input_extra"] == []
+
+
 def test_a_completion_is_asked_for_by_line_and_trimmed(api, client):
     api.answer("/infill", infill_answer("urn a", " + b)", prefix_cut=3, suffix_cut=4))
     done = client.complete(CODE, ")\n", Options(extra=[Extra("b.py", "x = 1")], priority="completion"))
@@ -648,6 +666,7 @@ def test_a_completion_is_asked_for_by_line_and_trimmed(api, client):
     sent = api.requests[0].body
     assert (sent["input_prefix"], sent["prompt"], sent["input_suffix"]) == ("def ring(a, b):\n", "    ret", ")\n")
     assert sent["input_extra"] == [{"filename": "b.py", "text": "x = 1"}]
+    assert "references" not in sent
     assert (sent["n_predict"], sent["priority"]) == (CompleteConfig().max_tokens, "completion")
 
 
@@ -834,3 +853,65 @@ def test_a_request_that_is_cancelled_while_a_daemon_is_silent_ends_at_once(api, 
 
     asyncio.run(asyncio.wait_for(scenario(), 20))
     assert api.gone.wait(20)
+
+
+# --- a daemon that is another one by now ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["ConfigError", "ModelError"])
+def test_a_daemon_without_a_usable_model_is_looked_for_again(api, launch, kind):
+    client = Asyncio(Local(Config(), launch, lambda text: None))
+    for refused in (lambda: client.events(), lambda: client.models()):
+        api.chat(json_reply(error_body(**{"class": kind}), 503))
+        api.answer("/v1/models", json_reply(error_body(**{"class": kind}), 503))
+        before = launch.count
+        with pytest.raises((ConfigError, ModelError)):
+            refused()
+        api.chat(chat_answer("because"))
+        assert texts(client.events()) == ["because"]
+        assert texts(client.events()) == ["because"]
+        assert launch.count == max(before, 1) + 1
+    client.close()
+
+
+def test_another_engine_is_asked_from_then_on_and_answers_on_their_way_come_to_their_end(tmp_path, launch, api):
+    async def scenario():
+        with running_api(tmp_path / "other") as other:
+            client = AsyncClient(Local(Config(), launch, lambda text: None))
+            api.chat(Reply([chat_chunk("Be")], until=HELLO, rest=chat_answer("cause").pieces))
+            other.chat(chat_answer("no"))
+            async with aclosing(client.chat(WHY)) as events:
+                heard = [await anext(events)]
+                client.turn_to(Local(Config(), Launcher(other.socket), lambda text: None))
+                assert texts([event async for event in client.chat(WHY)]) == ["no"]
+                await asyncio.to_thread(probe.greet, Endpoint(api.socket, "http://localhost", None))
+                heard += [event async for event in events]
+            assert "".join(texts(heard)) == "Because"
+            await client.aclose()
+
+    api.answer(HELLO, json_reply(msgspec.to_builtins(Hello("1", 1, 7, "", 0, 1.0))))
+    asyncio.run(asyncio.wait_for(scenario(), 20))
+
+
+@pytest.mark.parametrize("moments", range(8))
+def test_whoever_asks_while_connections_are_closed_gets_an_answer_or_an_error_of_ours(api, launch, moments):
+    async def scenario():
+        client = AsyncClient(Local(Config(), launch, lambda text: None))
+        api.chat(chat_answer("because"))
+        assert texts([event async for event in client.chat(WHY)]) == ["because"]
+
+        async def ask():
+            try:
+                return texts([event async for event in client.chat(WHY)])
+            except PacelineError:
+                return ["because"]
+
+        asking = asyncio.ensure_future(ask())
+        for _ in range(moments):
+            await asyncio.sleep(0)
+        await client.aclose()
+        assert await asking == ["because"]
+        assert texts([event async for event in client.chat(WHY)]) == ["because"]
+        await client.aclose()
+
+    asyncio.run(asyncio.wait_for(scenario(), 20))

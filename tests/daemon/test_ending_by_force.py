@@ -13,7 +13,7 @@ from paceline.client.client import Client, engine_of
 from paceline.client.local import Local
 from paceline.daemon import ending, probe
 from paceline.errors import PacelineError
-from support.daemons import session
+from support.daemons import session, working
 
 
 @pytest.fixture
@@ -65,3 +65,25 @@ def test_a_process_that_got_the_daemons_number_is_not_ended(own):
     finally:
         other.kill()
         other.communicate()
+
+
+def test_a_daemon_that_answers_ends_when_its_requests_are_done_and_another_one_can_start(own):
+    running = own.start()
+    request = working(own.runtime)
+    assert not local(own).renew()
+    assert running.poll() is None
+    own.finish_work()
+    assert request.rest() == "done\n"
+    assert running.wait(20) == 0
+    assert own.ensure().hello.pid != running.pid
+
+
+def test_a_daemon_that_hangs_is_renewed_by_force(own):
+    hanging = own.start()
+    hanging.send_signal(signal.SIGSTOP)
+    assert local(own).renew()
+    assert hanging.wait(20) == -signal.SIGKILL
+
+
+def test_without_a_daemon_there_is_none_to_renew(own):
+    assert not local(own).renew()

@@ -208,6 +208,22 @@ def test_programs_with_an_old_configuration_use_the_daemon_that_goes_by_the_file
         assert own.ensure().hello.pid == daemon.hello.pid
 
 
+def test_programs_with_an_old_configuration_replace_a_daemon_that_goes_by_it(own):
+    old = own.config
+    before = own.ensure()
+    own.configure("[engine]\ncontext = 512\n")
+    after = launch.ensure(old, serve=PLAIN)
+    assert after.hello.pid != before.hello.pid
+    assert after.hello.config == config_digest(own.config)
+
+
+def test_mistakes_in_the_file_need_no_other_daemon(own):
+    old = own.config
+    before = own.ensure()
+    own.configure("[engine\n")
+    assert launch.ensure(old, serve=PLAIN).hello.pid == before.hello.pid
+
+
 def test_a_newer_daemon_is_used_as_it_is(own):
     newer = own.start("--version", "99")
     own.configure("[engine]\ncontext = 512\n")

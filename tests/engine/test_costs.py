@@ -156,6 +156,16 @@ def test_costs_stay_positive_numbers_whatever_is_read(readings):
     assert all(0 < model.at(m) < math.inf for m in range(1, 70))
 
 
+def test_how_fast_a_prompt_is_read_follows_from_the_largest_batch_and_from_the_pace():
+    model = after([(m, 3.0) for m in (1, 2, 4, 8, 16) * 30])
+    assert CostModel(CURVE).reading == pytest.approx(16 / 0.060)
+    assert model.reading == pytest.approx(16 / 0.180, rel=0.1)
+
+
+def test_small_batches_do_not_tell_how_fast_a_prompt_is_read():
+    assert CostModel(CostCurve((1, 2, 8), (10.0, 18.0, 36.0))).reading is None
+
+
 # Measuring.
 
 

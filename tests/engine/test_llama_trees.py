@@ -7,10 +7,11 @@ from hypothesis import strategies as st
 
 from paceline.engine.backend import DecodeAborted, Span
 from paceline.engine.llama import LlamaBackend
-from paceline.engine.tree import ROOT, leaves, path_to
+from paceline.engine.tree import ROOT, leaves
 from paceline.errors import EngineError
 from paceline.plan import LoadOptions
 from support.fake_backend import FakeBackend
+from support.tree_paths import path_to
 
 SPARE = [1, 2, 3, 4, 5, 6, 7]
 PREFIX = [100, 101, 110, 111]

@@ -5,9 +5,10 @@ import numpy as np
 from paceline.engine.drafters.base import Draft, Outcome
 from paceline.engine.drafters.lookahead import COLUMNS, LENGTH, LookaheadDrafter
 from paceline.engine.sequence import Request
-from paceline.engine.tree import ROOT, children, leaves, path_to
+from paceline.engine.tree import ROOT, children, leaves
 from support.driving import answer, branching_engine
 from support.fake_backend import FakeBackend
+from support.tree_paths import path_to
 
 ALWAYS = lambda _: True  # noqa: E731
 

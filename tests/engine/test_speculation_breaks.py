@@ -18,7 +18,6 @@ from paceline.engine.pilot import Pilot
 from paceline.engine.sampler import Distribution, SamplerSettings, distribution, tied
 from paceline.engine.sequence import Finished, Request
 from paceline.engine.speculate import TIE
-from paceline.engine.tree import path_to
 from paceline.errors import InputError
 from paceline.plan import LoadOptions
 from paceline.prompts.healing import Constraint, VocabularyTrie
@@ -26,6 +25,7 @@ from support.by_hand import Steps, Watched, engine_on
 from support.driving import CHEAP, FLAT, answer, collect, running
 from support.fake_backend import FakeBackend, byte_vocabulary
 from support.scripted import Scripted, vocabulary_of
+from support.tree_paths import path_to
 
 PROMPT = [1, 2, 3]
 EVEN = Distribution(np.arange(4, dtype=np.int32), np.full(4, 0.25))

@@ -27,6 +27,7 @@ def test_every_token_is_either_accepted_or_wasted_or_the_targets_own(speculation
         got = answer(engine, Request([1, 2, 1, 2, 1], n, SamplerSettings(temperature), seeded, speculation=speculation))
     stats, timings = got.stats, got.stats.timings()
     assert stats.predicted_tokens == len(got.tokens) == timings["predicted_n"]
+    assert timings["usual_prompt_per_second"] > 0
     assert timings["draft_n"] == timings["draft_n_accepted"] + timings["wasted_n"]
     # Every round, and the prompt's own pass, brings one token of the target's, unless the answer ended inside a draft.
     assert 0 <= 1 + stats.rounds + stats.accepted - stats.predicted_tokens <= 1
@@ -69,6 +70,7 @@ def test_times_are_parts_of_the_whole():
 def test_rates_follow_from_counts_and_times():
     stats = Stats(prompt_tokens=50, cached_tokens=10, prompt_ms=200.0, predicted_tokens=30, predicted_ms=1500.0)
     timings = stats.timings()
+    assert timings["usual_prompt_per_second"] is None
     assert timings["prompt_n"] == 40
     assert timings["prompt_per_second"] == 200.0
     assert timings["predicted_per_second"] == 20.0

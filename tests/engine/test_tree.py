@@ -3,7 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paceline.engine.tree import ROOT, branches, chain, children, depths, is_chain, leaves, path_to
+from paceline.engine.tree import ROOT, branches, chain, children, depths, is_chain, leaves
+from support.tree_paths import path_to
 
 
 @st.composite

@@ -8,7 +8,8 @@ import pytest
 from paceline.config import EditorConfig
 from paceline.errors import EngineError
 from paceline.lsp.ahead import CALM, Ahead, imported, likely
-from paceline.lsp.completing import Answer, Completer, Engine
+from paceline.lsp.completing import Answer, Completer
+from paceline.lsp.engine import Engine
 from paceline.lsp.place import Place
 from paceline.lsp.rhythm import Rhythm
 from paceline.lsp.telling import Telling
@@ -138,6 +139,69 @@ def test_the_next_line_is_computed_as_if_the_suggestion_were_taken():
         answer = await completer.complete(place("def f():\n    x = 1\n    "))
         assert (answer.text, answer.source) == ("1", "prefetch")
         assert len(infiller.completions) == 1
+
+    asyncio.run(scenario())
+
+
+def test_what_was_computed_ahead_is_counted_once_however_often_it_is_shown():
+    async def scenario() -> None:
+        infiller = ScriptedInfiller(lambda prefix, suffix, options: "compute(a, b)")
+        completer, ahead = desk(infiller)
+        await asked(completer, ahead, place("x = "))
+        await until(lambda: infiller.prefetched and infiller.prefetched[0].over)
+        await asyncio.sleep(0)
+        ahead.stop(URI)
+        line = "x = compute(a, b)\n"
+        answers = [await completer.complete(place(line + typed)) for typed in ("com", "comp", "", "com", "compute")]
+        assert [each.source for each in answers] == ["prefetch", "cache", "cache", "cache", "cache"]
+        assert len({id(each.found.suggestion) for each in answers if each.found}) == 1
+        assert len(infiller.completions) == 1
+
+    asyncio.run(scenario())
+
+
+def test_what_was_computed_ahead_and_is_not_shown_does_not_count():
+    async def scenario() -> None:
+        infiller = ScriptedInfiller()
+        completer, ahead = desk(infiller)
+        await asked(completer, ahead, place("x = "))
+        infiller.logprobs = (-9.0,)
+        await until(lambda: infiller.prefetched and infiller.prefetched[0].over)
+        await asyncio.sleep(0)
+        assert (await completer.complete(place("x = 1\n"))).silence == "unsure"
+        assert (await completer.complete(place("x = 1\n"), asked=True)).source == "prefetch"
+
+    asyncio.run(scenario())
+
+
+def test_what_somebody_has_asked_for_meanwhile_was_not_computed_ahead():
+    async def scenario() -> None:
+        infiller = ScriptedInfiller()
+        completer, ahead = desk(infiller)
+        await asked(completer, ahead, place("x = "))
+        infiller.gate.clear()
+        await until(lambda: infiller.prefetched)
+        request = asyncio.create_task(completer.complete(place("x = 1\n")))
+        await until(lambda: len(infiller.completions) == 2)
+        infiller.gate.set()
+        assert (await request).source == "engine"
+        await until(lambda: infiller.prefetched[0].over)
+        await asyncio.sleep(0)
+        assert (await completer.complete(place("x = 1\n"))).source == "cache"
+
+    asyncio.run(scenario())
+
+
+def test_how_long_something_took_that_nobody_waited_for_is_no_latency():
+    async def scenario() -> None:
+        infiller = ScriptedInfiller()
+        completer, ahead = desk(infiller)
+        await asked(completer, ahead, place("x = "))
+        latency = completer.desk(URI).rhythm.latency
+        await until(lambda: infiller.prefetched and infiller.prefetched[0].over)
+        await asyncio.sleep(0)
+        assert completer.suggestions.find(place("x = 1\n"), *completer.engine.models)
+        assert completer.desk(URI).rhythm.latency == latency
 
     asyncio.run(scenario())
 

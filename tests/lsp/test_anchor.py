@@ -1,5 +1,7 @@
 """The part of a document that a model is shown holds while one types."""
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -160,6 +162,24 @@ def test_what_can_be_read_at_once_follows_from_the_speed_that_was_seen():
     most = Budget(4000, 1000)
     assert slow.small(0.4, most).prefix == 200
     assert quick.small(0.4, most) == most
+
+
+def test_an_engine_says_how_fast_it_reads_and_what_is_seen_counts_more():
+    reach = Reach()
+    reach.told(1500.0)
+    assert reach.speed == 1500.0
+    reach.read(100, 1.0)
+    assert 100 < reach.speed < 1500
+    seen = reach.speed
+    reach.told(1500.0)
+    assert reach.speed == seen
+
+
+@pytest.mark.parametrize("nonsense", [0.0, -5.0, math.inf, math.nan])
+def test_what_is_no_speed_is_not_believed(nonsense):
+    reach = Reach()
+    reach.told(nonsense)
+    assert reach == Reach()
 
 
 def test_few_tokens_say_nothing_about_speed():

@@ -66,7 +66,7 @@ def test_where_a_suggestion_goes_is_counted_within_its_cell(server: Server, chos
     (place,) = server.session.places
     grown = len("path") - len("pa") if chosen else 0
     assert place.before[place.elsewhere :] == (TEXTS[SECOND][:-2] + "path" if chosen else TEXTS[SECOND])
-    assert Shown(1, place, "", Answer()).offset == len(TEXTS[SECOND]) + grown
+    assert place.offset == len(TEXTS[SECOND]) + grown
     assert server.session.chosen == [chosen is not None]
 
 

@@ -7,14 +7,17 @@ from typing import Any
 
 import pytest
 
-from paceline.client.events import Text
+from paceline.client.events import Completion, Extra, Options, Text, Usage
 from paceline.config import EditorConfig
 from paceline.errors import EngineError
-from paceline.lsp.completing import GRACE, Answer, Completer, Engine
+from paceline.lsp import alternatives
+from paceline.lsp.completing import GRACE, Answer, Completer
+from paceline.lsp.engine import Engine
 from paceline.lsp.place import Place
 from paceline.lsp.rhythm import Rhythm
 from paceline.lsp.telling import Telling
-from support.scripted_infiller import NoSurroundings, ScriptedInfiller
+from paceline.prompts.context import Attachment
+from support.scripted_infiller import Asked, NoSurroundings, ScriptedInfiller
 
 DEFAULTS = EditorConfig()
 REST = "\nprint(value, other, file=sys.stderr)\nraise SystemExit(len(sys.argv) - 1)\n"
@@ -37,11 +40,11 @@ class Typist:
 
     def type(self, text: str) -> None:
         self.text += text
-        self.completer.changed(URI, self.place, deleted=False)
+        self.completer.changed(URI, self.place, removed="", inserted=text)
 
     def delete(self, count: int = 1) -> None:
-        self.text = self.text[:-count]
-        self.completer.changed(URI, self.place, deleted=count == 1)
+        removed, self.text = self.text[-count:], self.text[:-count]
+        self.completer.changed(URI, self.place, removed=removed, inserted="")
 
     async def ask(self, *, asked: bool = False) -> Answer:
         return await self.completer.complete(self.place(), asked=asked)
@@ -304,6 +307,39 @@ def test_an_engine_that_fails_is_told_once_and_left_alone_for_a_while():
     run(scenario)
 
 
+class Timed(ScriptedInfiller):
+    """Says how long it read: slowly, where somebody else had to be served in between."""
+
+    async def complete(self, prefix, suffix, options, notice):
+        done = await super().complete(prefix, suffix, options, notice)
+        taken = 100.0 if options.priority == "completion" else 10_000.0
+        timings = {"prompt_n": 100, "prompt_ms": taken, "usual_prompt_per_second": 1000.0}
+        return replace(done, timings=timings)
+
+
+def test_how_fast_an_engine_reads_is_learned_from_what_nobody_disturbs():
+    async def scenario() -> None:
+        typist = Typist(Timed())
+        typist.type("x = ")
+        window = typist.completer.window(typist.completer.desk(URI), typist.place())
+        await typist.completer.warm(typist.place(), window)
+        await typist.completer.compute_ahead(typist.place(), window)
+        assert typist.completer.engine.reach.speed == 1000.0
+        typist.type("y + ")
+        await typist.ask()
+        assert typist.completer.engine.reach.speed == pytest.approx(1000.0)
+
+    run(scenario)
+
+
+def test_nothing_is_known_of_the_speed_of_another_engine():
+    engine = Engine(ScriptedInfiller())
+    usual = engine.reach.speed
+    engine.reach.told(1e6)
+    engine.renewed()
+    assert engine.reach.speed == usual
+
+
 def test_after_a_failure_a_small_window_is_read_first_again():
     async def scenario() -> None:
         infiller = ScriptedInfiller()
@@ -366,14 +402,63 @@ def test_a_suggestion_the_model_is_not_sure_of_stays_hidden_unless_asked_for():
     run(scenario)
 
 
-def test_nothing_is_asked_while_one_deletes():
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [("x = 10", 1), ("if x:\n        ", 4), ("x = 1\n    ", 5), ("x = 1\r\n", 2), ("f()", 2), ('x = ""', 2)],
+    ids=["character", "step of indentation", "line's end with blanks", "line's end", "pair", "quotes"],
+)
+def test_nothing_is_asked_where_one_deletes(text: str, count: int):
     async def scenario() -> None:
         typist = Typist(ScriptedInfiller())
-        typist.type("x = 10")
-        typist.delete()
-        answer = await typist.ask()
-        assert not answer.text
+        typist.type(f"import os\n{text}")
+        typist.delete(count)
+        assert (await typist.ask()).silence == "deleted"
         assert typist.infiller.completions == []
+
+    run(scenario)
+
+
+@pytest.mark.parametrize(("text", "count"), [("x = 10\n", 5), ("x = (1)", 3), ("x =    ", 3), ("x = 1\ny\n", 3)])
+def test_to_take_away_more_at_once_is_no_such_deletion(text: str, count: int):
+    async def scenario() -> None:
+        typist = Typist(ScriptedInfiller())
+        typist.type(f"import os\n{text}")
+        typist.delete(count)
+        assert (await typist.ask()).silence != "deleted"
+
+    run(scenario)
+
+
+def test_elsewhere_one_is_asked_after_a_deletion():
+    async def scenario() -> None:
+        typist = Typist(ScriptedInfiller())
+        typist.type("import oss")
+        typist.delete()
+        assert (await typist.ask()).silence == "deleted"
+        then = typist.text
+        typist.text = then + REST + "x = "
+        assert (await typist.ask()).text == "1"
+        typist.text = then
+        assert (await typist.ask()).silence == "deleted"
+        typist.type("\ny = ")
+        typist.type("1\n")
+        typist.text = then
+        assert (await typist.ask()).silence != "deleted"
+
+    run(scenario)
+
+
+def test_where_a_cell_was_deleted_in_is_counted_in_its_own_text():
+    async def scenario() -> None:
+        typist = Typist(ScriptedInfiller())
+
+        def cell(before: str) -> Place:
+            return replace(typist.place(), before="import os\n" + before, elsewhere=10)
+
+        await typist.completer.complete(cell("x = 12"))
+        typist.completer.changed(URI, lambda: cell("x = 1"), removed="2", inserted="")
+        assert (await typist.completer.complete(cell("x = 1"))).silence == "deleted"
+        assert (await typist.completer.complete(replace(cell("x = 1"), elsewhere=0))).silence != "deleted"
 
     run(scenario)
 
@@ -418,6 +503,19 @@ def test_secrets_around_the_cursor_are_not_sent_and_lengths_stay():
         (asked,) = typist.infiller.completions
         assert key not in asked.prefix + asked.suffix
         assert len(asked.prefix) == len(typist.text)
+
+    run(scenario)
+
+
+def test_texts_that_an_answer_may_repeat_go_along_and_are_not_shown():
+    async def scenario() -> None:
+        typist = Typist(ScriptedInfiller())
+        typist.completer.surroundings.quotable = lambda place: (Attachment("b.py", "value = 1"),)
+        typist.type("x = ")
+        await typist.ask()
+        (asked,) = typist.infiller.completions
+        assert list(asked.options.references) == [Extra("b.py", "value = 1")]
+        assert asked.options.extra == ()
 
     run(scenario)
 
@@ -476,6 +574,130 @@ def test_what_a_model_said_that_another_has_replaced_is_forgotten():
         await typist.ask()
         typist.text = "x = "
         assert (await typist.ask()).source == "engine"
+
+    run(scenario)
+
+
+def drawing(infiller: ScriptedInfiller) -> list[Asked]:
+    return [each for each in infiller.asked if each.options.seed]
+
+
+class Undecided(ScriptedInfiller):
+    """Knows the likeliest thing at once; the others only when its gate opens."""
+
+    async def complete(self, prefix, suffix, options, notice):
+        if options.seed is not None:
+            return await super().complete(prefix, suffix, options, notice)
+        self.asked.append(Asked(prefix, suffix, options, notice))
+        return Completion("first()", "stop", Usage(9, 1, 0), {}, self.model, logprobs=self.logprobs)
+
+
+async def undecided(typist: Typist) -> "asyncio.Task[list[Answer]]":
+    """Somebody has asked by hand, has the first thing, and waits for two others that do not come yet."""
+    typist.infiller.gate.clear()
+    typist.type("x = ")
+    assert (await typist.ask(asked=True)).text == "first()"
+    others = asyncio.create_task(typist.completer.alternatives(typist.place(), 2))
+    await settle()
+    assert len(drawing(typist.infiller)) == 2
+    return others
+
+
+def says_seed(prefix: str, suffix: str, options: Options) -> str:
+    return f"number_{options.seed}()"
+
+
+def test_the_next_key_stops_alternatives_though_nothing_is_cancelled():
+    async def scenario() -> None:
+        typist = Typist(Undecided(says_seed))
+        others = await undecided(typist)
+        typist.type("f")
+        await settle()
+        assert all(each.cancelled for each in drawing(typist.infiller))
+        assert await others == []
+
+    run(scenario)
+
+
+def test_a_request_elsewhere_stops_alternatives():
+    async def scenario() -> None:
+        typist = Typist(Undecided(says_seed))
+        others = await undecided(typist)
+        typist.text = "y = "
+        await typist.ask()
+        assert all(each.cancelled for each in drawing(typist.infiller))
+        assert await others == []
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("end", ["cancel", "close", "reset"])
+def test_alternatives_that_nobody_can_see_any_more_are_stopped(end: str):
+    async def scenario() -> None:
+        typist = Typist(Undecided(says_seed))
+        others = await undecided(typist)
+        if end == "cancel":
+            others.cancel()
+        elif end == "close":
+            typist.completer.close(URI)
+        else:
+            typist.completer.reset()
+        await settle()
+        assert all(each.cancelled for each in drawing(typist.infiller))
+        assert others.done()
+
+    run(scenario)
+
+
+def test_alternatives_wait_behind_whatever_somebody_else_waits_for():
+    async def scenario() -> None:
+        typist = Typist(Undecided(says_seed))
+        await undecided(typist)
+        assert {each.options.priority for each in drawing(typist.infiller)} == {"prefetch"}
+
+    run(scenario)
+
+
+def test_nobody_waits_for_alternatives_for_long_and_they_are_there_when_asked_again(monkeypatch):
+    async def scenario() -> None:
+        monkeypatch.setattr(alternatives, "PATIENCE", 0.0)
+        typist = Typist(Undecided(says_seed))
+        assert await (await undecided(typist)) == []
+        typist.infiller.gate.set()
+        await settle()
+        asked = len(typist.infiller.asked)
+        assert (await typist.ask(asked=True)).source == "cache"
+        others = await typist.completer.alternatives(typist.place(), 2)
+        assert [(each.text, each.source) for each in others] == [("number_1()", "cache"), ("number_2()", "cache")]
+        assert len(typist.infiller.asked) == asked
+
+    run(scenario)
+
+
+def test_who_asks_again_while_alternatives_are_drawn_does_not_begin_anew(monkeypatch):
+    async def scenario() -> None:
+        typist = Typist(Undecided(says_seed))
+        await undecided(typist)
+        await typist.ask(asked=True)
+        again = asyncio.create_task(typist.completer.alternatives(typist.place(), 2))
+        await settle()
+        typist.infiller.gate.set()
+        assert [each.text for each in await again] == ["number_1()", "number_2()"]
+        assert len(drawing(typist.infiller)) == 2
+
+    run(scenario)
+
+
+def test_an_alternative_is_found_again_while_it_is_typed_and_never_in_the_place_of_the_likeliest():
+    async def scenario() -> None:
+        typist = Typist(Undecided(says_seed))
+        others = await undecided(typist)
+        typist.infiller.gate.set()
+        await others
+        assert (await typist.ask()).text == "first()"
+        typist.type("number_2")
+        answer = await typist.ask()
+        assert (answer.text, answer.source) == ("()", "cache")
 
     run(scenario)
 

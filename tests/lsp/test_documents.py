@@ -70,15 +70,17 @@ def test_changes_give_the_text_that_the_client_has(text, edits, data):
         if edit is None:
             assert text == old
         else:
-            assert old[: edit[0]] + edit[2] + old[edit[1] :] == text
+            start, removed, inserted = edit
+            assert old.startswith(removed, start)
+            assert old[:start] + inserted + old[start + len(removed) :] == text
 
 
 def test_a_whole_text_is_a_change_of_the_part_that_differs():
     document = Document("u", "python", 1, "one\ntwo\nthree\n")
-    assert document.apply(whole("one\nto\nthree\n")) == (5, 6, "")
+    assert document.apply(whole("one\nto\nthree\n")) == (5, "w", "")
     assert document.apply(whole("one\nto\nthree\n")) is None
-    assert document.apply(whole("one\nto\ntwo\nthree\n")) == (8, 8, "wo\nt")
-    assert document.apply(whole("")) == (0, 17, "")
+    assert document.apply(whole("one\nto\ntwo\nthree\n")) == (8, "", "wo\nt")
+    assert document.apply(whole("")) == (0, "one\nto\ntwo\nthree\n", "")
 
 
 @pytest.mark.parametrize(
@@ -99,10 +101,12 @@ def test_a_range_that_the_text_does_not_have_is_clamped(start, end, expected):
 def test_each_change_is_told_with_offsets_in_the_text_before_it():
     documents = opened("ab\n😀d\n")
     told = []
-    documents.on_change = lambda uri, start, end, inserted, document: told.append((start, end, inserted, document.text))
+    documents.on_change = lambda uri, start, removed, inserted, document: told.append(
+        (start, removed, inserted, document.text)
+    )
     documents.update_text_document(versioned(), partial("X", (1, 2), (1, 3)))
     documents.update_text_document(versioned(version=3), whole("ab\n😀XY\n"))
-    assert told == [(4, 5, "X", "ab\n😀X\n"), (5, 5, "Y", "ab\n😀XY\n")]
+    assert told == [(4, "d", "X", "ab\n😀X\n"), (5, "", "Y", "ab\n😀XY\n")]
     assert documents.document("file:///w/a.py").version == 3
 
 

@@ -27,8 +27,9 @@ def api() -> Iterator[ApiServer]:
 
 @pytest.fixture
 def environment(tmp_path: Path, api: ApiServer) -> Mapping[str, str]:
-    """Of a person whose engine is that server."""
-    (tmp_path / "config.toml").write_text(f'[engine]\nurl = "{api.url}"\nmodel = "big"\n', encoding="utf-8")
+    """Of a person whose engine is that server, and who wants no completions: it has none."""
+    config = f'[engine]\nurl = "{api.url}"\nmodel = "big"\n[editor]\nenabled = false\n'
+    (tmp_path / "config.toml").write_text(config, encoding="utf-8")
     (tmp_path / "run").mkdir(mode=0o700)
     kept = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
     folders = {f"XDG_{name}_HOME": str(tmp_path / name.lower()) for name in ("DATA", "STATE", "CACHE", "CONFIG")}

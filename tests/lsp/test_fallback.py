@@ -147,7 +147,22 @@ def test_the_list_is_asked_for_again_with_the_next_key():
     assert OPTIONS.trigger_characters and not OPTIONS.resolve_provider
 
 
-@pytest.mark.parametrize(("text", "word"), [("a.bc", "bc"), ("a.", ""), ("", ""), ("é9_", "é9_"), ("a b", "b")])
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("a.bc", "bc"),
+        ("a.", ""),
+        ("", ""),
+        ("é9_", "é9_"),
+        ("a b", "b"),
+        ("x = cafe\u0301", "cafe\u0301"),
+        ("x.हिन्दी", "हिन्दी"),
+        ("\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645", "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645"),
+        ("\u0301te", "te"),
+        ("👩\u200d👩 a", "a"),
+        ("👩\u200d👩", ""),
+    ],
+)
 def test_the_word_before_the_cursor(text, word):
     assert word_before(text) == word
 
@@ -168,6 +183,13 @@ def test_the_word_before_the_cursor(text, word):
         ("\r\n\r\n\tb c", "\r\n\r\n\tb"),
         ("   ", "   "),
         ("", ""),
+        ("cafe\u0301s + b", "cafe\u0301s"),
+        ("e\u0301", "e\u0301"),
+        ("\u0301te = 1", "\u0301te"),
+        ("हिन्दी = 1", "हिन्दी"),
+        ("\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645 = 1", "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645"),
+        ("1\ufe0f\u20e3 a", "1\ufe0f\u20e3"),
+        ("👩\u200d👩\u200d👧a", "👩\u200d👩\u200d👧"),
     ],
 )
 def test_the_first_word_of_a_suggestion(text, part):
@@ -183,7 +205,7 @@ def test_the_first_line_of_a_suggestion(text, part):
 
 
 @settings(deadline=None)
-@given(st.text("ab. \n\r\t(", max_size=40))
+@given(st.text("ab. \n\r\t(\f\u0301\u200dदि👩", max_size=40))
 def test_taking_parts_again_and_again_gives_the_whole(text):
     for take in (first_word, first_line):
         rest, taken = text, ""

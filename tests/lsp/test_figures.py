@@ -183,6 +183,18 @@ def test_what_one_of_several_says_sends_none_of_them_away(store):
     assert counted(store, act) == {"shown": 1, "ignored": 1}
 
 
+def test_what_one_of_several_says_is_no_other_suggestion_when_the_rest_of_it_is_shown(store):
+    def act(desk):
+        at = desk.end
+        desk.show(1, "first", at=at)
+        desk.show(2, "second", at=at, more=True)
+        desk.type(at, "se")
+        desk.show(3, "cond", root=2, at=at + 2)
+        desk.figures.accepted(3, at + 2)
+
+    assert counted(store, act) == {"shown": 1, "accepted": 1, "whole": 1, "characters": 4}
+
+
 def test_what_was_accepted_is_not_sent_away_by_what_is_typed_next(store):
     def act(desk):
         desk.show(1, at=desk.end)
@@ -350,6 +362,64 @@ class TestWhatStays:
         def act(desk):
             at = accept(desk, told_first=told_first)
             desk.type(at, "", len(TEXT))
+            desk.wait(31)
+
+        assert kept(store, act) == {"30": (0, len(TEXT))}
+
+    def test_all_of_it_where_it_was_undone_and_done_again(self, store, told_first):
+        def act(desk):
+            at = accept(desk, told_first=told_first)
+            desk.type(at, "", len(TEXT))
+            desk.type(0, "# more\n")
+            desk.type(0, "", len("# more\n"))
+            desk.type(at, TEXT)
+            desk.wait(31)
+
+        assert kept(store, act) == {"30": (len(TEXT), len(TEXT))}
+
+    def test_all_of_it_where_an_undo_and_a_redo_are_told_as_whole_texts(self, store, told_first):
+        def act(desk):
+            desk.texts[URI] += "rest\n"
+            at = desk.end - len("rest\n")
+            desk.show(1)
+            if told_first:
+                desk.figures.accepted(1, at)
+            desk.type(at, TEXT)
+            if not told_first:
+                desk.figures.accepted(1, at)
+            turned = TEXT[1:] + TEXT[0]  # between the text's own first letter and another such, both are the change
+            assert (TEXT + "rest\n").startswith("r" + turned)
+            desk.type(at, "", len(TEXT))
+            desk.type(at + 1, turned)
+            desk.wait(31)
+
+        assert kept(store, act) == {"30": (len(TEXT), len(TEXT))}
+
+    @pytest.mark.parametrize("arrives_first", [True, False], ids=["inserted first", "deleted first"])
+    @pytest.mark.parametrize("up", [True, False], ids=["up", "down"])
+    def test_all_of_it_where_its_line_was_moved(self, store, told_first, arrives_first, up):
+        def act(desk):
+            at = accept(desk, told_first=told_first)
+            desk.type(desk.end, "other = 1\n")
+            line = "    " + TEXT
+            start = at - len("    ")
+            to = 0 if up else desk.end
+            if arrives_first:
+                desk.type(to, line)
+                desk.type(start + len(line) * up, "", len(line))
+            else:
+                desk.type(start, "", len(line))
+                desk.type(to - len(line) * (not up), line)
+            desk.type(0, "# more\n")
+            desk.wait(31)
+
+        assert kept(store, act) == {"30": (len(TEXT), len(TEXT))}
+
+    def test_nothing_of_it_where_something_else_took_its_place(self, store, told_first):
+        def act(desk):
+            at = accept(desk, told_first=told_first)
+            desk.type(at, "", len(TEXT))
+            desk.type(at, "QQQQ")
             desk.wait(31)
 
         assert kept(store, act) == {"30": (0, len(TEXT))}

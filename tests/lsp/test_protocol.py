@@ -1,5 +1,6 @@
 """Every request is answered, whatever it says and whenever it comes; what is no message does no harm."""
 
+import asyncio
 import json
 from typing import Any
 
@@ -120,8 +121,10 @@ def test_an_editor_that_goes_is_sent_nothing_more(before: list[dict[str, object]
     connection = Connection()
     for message in before:
         connection.send(message)
-    with pytest.raises(SystemExit):
-        connection.send({"method": "exit"})
+    gone: list[bool] = []
+    connection.protocol.on_exit = lambda: gone.append(True)
+    connection.send({"method": "exit"})
+    assert gone == [True]
     count = len(connection.writer.said)
     connection.protocol.notify("paceline/status", {})
     assert len(connection.writer.said) == count
@@ -134,3 +137,59 @@ def test_changes_of_a_document_that_is_not_open_are_one_line_in_the_log(caplog: 
         params = {"textDocument": {"uri": "file:///never", "version": version}, "contentChanges": [{"text": "x"}]}
         connection.send({"method": "textDocument/didChange", "params": params})
     assert len([each for each in caplog.records if "not open" in each.getMessage()]) == 1
+
+
+def test_what_has_been_done_for_notifications_is_forgotten():
+    async def scenario() -> None:
+        connection = Connection()
+
+        @connection.server.feature("test/told")
+        async def told(params: object) -> None:
+            await asyncio.sleep(0)
+
+        @connection.server.feature(types.TEXT_DOCUMENT_DID_SAVE)
+        async def saved(params: object) -> None:
+            await asyncio.sleep(0)
+
+        connection.send(OPEN)
+        for version in range(100):
+            which = {"uri": "file:///a.py", "version": version}
+            change = {"textDocument": which, "contentChanges": [{"text": f"x{version}"}]}
+            connection.send({"method": "textDocument/didChange", "params": change})
+            connection.send({"method": "textDocument/didSave", "params": {"textDocument": which}})
+            connection.send({"method": "test/told", "params": None})
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert connection.protocol._request_futures == {}
+
+    asyncio.run(scenario())
+
+
+def test_a_shutdown_ends_what_waits_for_the_editor_and_leaves_no_complaint():
+    """A handler waits for an answer of the editor's; another one, of a command, is what pygls calls by a generator."""
+
+    async def scenario() -> None:
+        complaints: list[dict[str, Any]] = []
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(context))
+        connection = Connection(ready=False)
+        waiting = []
+
+        async def asks(*_: object) -> None:
+            waiting.append(True)
+            await connection.server.client_register_capability_async(types.RegistrationParams([]))
+
+        connection.server.feature(types.INITIALIZED)(asks)
+        connection.server.command("ask")(asks)
+        connection.send(INITIALIZE)
+        connection.send({"method": "initialized", "params": {}})
+        connection.send({"id": 1, "method": "workspace/executeCommand", "params": {"command": "ask"}})
+        await asyncio.sleep(0.01)
+        assert len(waiting) == 2
+        connection.send({"id": 2, "method": "shutdown"})
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert connection.code(2) is None
+        assert connection.code(1) == -32800
+        assert complaints == []
+
+    asyncio.run(scenario())

@@ -290,6 +290,38 @@ def test_a_comment_alone_is_not_suggested_unless_comments_are_wanted():
     assert after("# add them", "a {} |", language="css") is None
 
 
+DOCKER = {"language": "dockerfile", "path": "Dockerfile"}
+
+
+@pytest.mark.parametrize(
+    ("place", "text", "more", "expected"),
+    [
+        ("COPY . .\n|\n", 'CMD ["a"]\n\n\n# This Dockerfile\n# starts a.', DOCKER, 'CMD ["a"]'),
+        ("x = |\n", "1\n# and now\n", {}, "1"),
+        ("x = |\n", "1\n# two\ny = 2", {}, "1\n# two\ny = 2"),
+        ("x = |\r\n", "[\n    1,\n]\n# and now", {}, "[\r\n    1,\r\n]"),
+        ("int x() {|}\n", "\n  y();\n  // done\n", {"language": "c", "path": "a.c"}, "\n  y();\n"),
+        # nothing but a comment, and one that somebody writes
+        ("\n|\n", "# add\n# them", {}, "# add\n# them"),
+        ("# sort |\n", "the list\n# in place", {}, "the list\n# in place"),
+        ("a {|}\n", "\n  // nothing yet\n", {"language": "c", "path": "a.c"}, "\n  // nothing yet\n"),
+    ],
+)
+def test_comments_behind_the_code_are_cut_where_none_are_wanted(place, text, more, expected):
+    assert quiet.worth_keeping(text, at(place, **more), changed(comments=False)) == expected
+
+
+def test_comments_behind_the_code_stay_where_they_are_wanted():
+    assert quiet.worth_keeping("1\n# two", at("x = |\n"), changed(comments=True)) == "1\n# two"
+
+
+def test_an_answer_is_trimmed_as_its_language_wants_it():
+    assert quiet.worth_keeping("f()\n```", at("def f():\n    pass\n\n|"), USUAL) == "f()"
+    notes = at("# Title\n\n|", language="markdown", path="a.md")
+    assert quiet.worth_keeping("f()\n```", notes, USUAL) == "f()\n```"
+    assert quiet.trimmed("<b>x</b>\n</html>", at("<p>\n|\n</p>\n", language="html", path="")) == "<b>x</b>"
+
+
 def test_an_editor_that_names_no_language_is_helped_by_the_files_name():
     place = replace(at(SOME + "x = 1  # because |"), language="")
     assert quiet.before(place, USUAL, asked=False, deleted=False) == "comment"

@@ -1,6 +1,8 @@
 """`paceline lsp` over stdio, as editors speak to it, with a real daemon and a tiny real model behind it."""
 
 import asyncio
+import os
+import signal
 import socket
 import subprocess
 import sys
@@ -131,8 +133,9 @@ def test_an_editor_without_inline_completion_gets_it_in_its_list(daemon: RealDae
             page = editor.open(FUNCTION)
             found = await page.popup()
             assert found.is_incomplete
-            (item,) = found.items
+            item, *others = found.items
             assert item.preselect
+            assert not any(each.preselect for each in others)
             assert item.insert_text_format == types.InsertTextFormat.PlainText
 
     run(scenario)
@@ -157,23 +160,84 @@ def test_an_editor_that_cancels_everything_is_served_in_the_end(daemon: RealDaem
     run(scenario)
 
 
-def test_a_flood_of_changes_and_requests_is_survived(daemon: RealDaemon):
+def computed(daemon: RealDaemon) -> float:
+    """Completions that the daemon was asked for, whatever became of them."""
+    found = daemon.metrics.items()
+    return sum(count for name, count in found if name.startswith("paceline_requests_total") and "/infill" in name)
+
+
+def test_a_flood_of_changes_and_requests_is_survived_and_the_last_one_answered_right(daemon: RealDaemon):
+    """Each of them could be computed. Not all are: for most of them a newer one comes too soon."""
+
     async def scenario() -> None:
         async with lsp_editor(daemon.environment) as editor:
-            page = editor.open("# |\n")
-            asked = []
+            await editor.open(FUNCTION, name="first.py").ask()  # by then it has been woken
+            page = editor.open("value = |\n")
+            before, asked = computed(daemon), []
             for number in range(400):
-                page.type(chr(97 + number % 26))
+                page.type("a + "[number % 4])
                 asked.append(asyncio.ensure_future(page.ask(AUTOMATIC)))
                 if number % 20 == 0:
                     await asyncio.sleep(0.005)
             answers = await asyncio.gather(*asked)
             assert len(answers) == 400
-            page.cursor = len(page.text)
-            page.type("x = ")
-            assert await page.ask(INVOKED)
+            again = await page.ask(AUTOMATIC)  # the same text: known by now
+            assert [each.insert_text for each in answers[-1]] == [each.insert_text for each in again]
+            here = page.position(page.cursor)
+            assert [each.range.start for each in again] == [here] == [each.range.end for each in again]
+            await editor.do("paceline.status")
+            assert 1 <= computed(daemon) - before < 400
+            assert editor.shown == []
 
     run(scenario)
+
+
+def test_a_hundred_documents_that_ask_at_once_are_no_failure_of_the_engine(daemon: RealDaemon):
+    """The daemon takes no more than so many; it is held up until all have asked."""
+
+    async def scenario() -> None:
+        async with lsp_editor(daemon.environment) as editor:
+            await editor.open(FUNCTION, name="first.py").ask()
+            pages = [editor.open(FUNCTION.replace("total", f"total{n}"), name=f"{n}.py") for n in range(100)]
+            os.kill(daemon.process.pid, signal.SIGSTOP)
+            asking = [asyncio.ensure_future(page.ask(AUTOMATIC)) for page in pages]
+            await editor.do("paceline.status")
+            os.kill(daemon.process.pid, signal.SIGCONT)
+            await asyncio.gather(*asking)
+            assert editor.shown == []
+            for page in pages[::20]:
+                while not await page.ask(AUTOMATIC):  # the daemon may have too much to do still
+                    await asyncio.sleep(0.01)
+            assert "failed" not in await editor.do("paceline.status")
+
+    run(scenario)
+
+
+def test_two_editors_share_one_engine(daemon: RealDaemon):
+    async def scenario() -> None:
+        async with lsp_editor(daemon.environment) as one, lsp_editor(daemon.environment) as two:
+            pages = one.open(FUNCTION), two.open(FUNCTION), two.open(FUNCTION.replace("total", "other"), name="b.py")
+            answers = await asyncio.gather(*(page.ask(AUTOMATIC) for page in pages))
+            assert all(answers)
+            assert answers[0][0].insert_text == answers[1][0].insert_text
+            assert one.pid != two.pid
+            for editor in (one, two):
+                assert (await editor.do("paceline.status")).startswith("model       target")
+                assert editor.shown == []
+            pages[0].type("x")
+            assert [each.insert_text for each in await pages[1].ask(AUTOMATIC)] == [answers[1][0].insert_text]
+
+    daemons = {each.pid for each in psutil.process_iter() if belongs_to(each, daemon)}
+    run(scenario)
+    assert {each.pid for each in psutil.process_iter() if belongs_to(each, daemon)} == daemons == {daemon.process.pid}
+
+
+def belongs_to(process: psutil.Process, daemon: RealDaemon) -> bool:
+    """Whether it is a daemon of this person's."""
+    try:
+        return "serve" in process.cmdline() and process.environ().get("XDG_RUNTIME_DIR") == str(daemon.root / "run")
+    except psutil.Error:
+        return False
 
 
 def test_documents_that_are_not_open_have_no_completions_and_do_no_harm(daemon: RealDaemon):
@@ -290,7 +354,7 @@ NONSENSE = [
     {"start": {"line": 0, "character": 0}, "end": {"line": float("inf"), "character": 1}},
     {"start": {"line": 9**99, "character": -3}, "end": {"line": -9, "character": 1}},
 ]
-COMMANDS = ["accept", "acceptWord", "acceptLine", "restartEngine", "status"]
+COMMANDS = ["accept", "acceptWord", "acceptLine", "status"]
 NOTICES = ["didShowCompletion", "didPartiallyAcceptCompletion", "didFocus"]
 
 

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from paceline.config import Config, EditorConfig
-from paceline.lsp.completing import Engine
+from paceline.errors import ConfigError, EngineError, ModelError
+from paceline.lsp.engine import Engine
 from paceline.lsp.figures import Figures
 from paceline.lsp.figures_store import Store
-from paceline.lsp.options import PROJECT_FILE, given
+from paceline.lsp.options import PROJECT_FILE, Own, given
 from paceline.lsp.place import Place
 from paceline.lsp.rhythm import Rhythm
 from paceline.lsp.session import SHOWN, Session
@@ -234,7 +235,7 @@ def test_an_engine_that_hangs_is_ended_at_the_persons_wish_and_another_one_start
     run(scenario)
 
 
-def test_an_engine_that_answers_is_not_ended_by_a_restart(run, tmp_path):
+def test_an_engine_that_answers_is_started_anew_without_a_word(run, tmp_path):
     async def scenario() -> None:
         async def renew() -> bool:
             return False
@@ -242,9 +243,25 @@ def test_an_engine_that_answers_is_not_ended_by_a_restart(run, tmp_path):
         desk = Desk(tmp_path)
         desk.session.renew = renew
         desk.session.restart()
-        await asyncio.sleep(0.01)
+        await until(lambda: desk.infiller.warmed)
         assert desk.told == []
-        assert desk.infiller.asked == []
+        await desk.session.close()
+
+    run(scenario)
+
+
+def test_an_engine_that_failed_is_asked_again_at_once_when_the_configuration_is_another(run, tmp_path):
+    async def scenario() -> None:
+        desk = Desk(tmp_path, ScriptedInfiller(error=ModelError("no models are chosen yet", "choose some")))
+        assert await desk.session.suggest(place("x = ")) == []
+        assert await desk.session.suggest(place("xy = ")) == []
+        assert len(desk.infiller.completions) == 1
+        news = [Own(Config())]
+        desk.infiller.error = None
+        desk.session.news = lambda: news.pop() if news else None
+        assert await desk.session.suggest(place("xyz = "))
+        assert len(desk.told) == 1
+        await desk.session.close()
 
     run(scenario)
 
@@ -309,9 +326,9 @@ def test_typing_something_else_sends_a_suggestion_away(run, tmp_path):
         desk = Desk(tmp_path)
         before = "x = "
         await desk.session.suggest(place(before))
-        desk.session.changed(URI, before + "y" + REST, 4, 4, "y", lambda: place(before + "y"))
+        desk.session.changed(URI, before + "y" + REST, 4, "", "y", lambda: place(before + "y"))
         await desk.session.suggest(place("os.path + "), chosen=True)
-        desk.session.changed(URI, "os.p + z" + REST, 10, 10, "z", lambda: place("os.p + z"))
+        desk.session.changed(URI, "os.p + z" + REST, 10, "", "z", lambda: place("os.p + z"))
         await desk.session.close()
         assert desk.counted("rejected") == 1
 
@@ -348,6 +365,59 @@ def test_the_engine_is_woken_once_by_the_first_document(run, tmp_path):
         await asyncio.sleep(0.01)
         (woken,) = desk.infiller.asked
         assert woken.options.warm
+        await desk.session.close()
+
+    run(scenario)
+
+
+@pytest.mark.parametrize("wrong", [ModelError, ConfigError])
+def test_that_nothing_can_ever_be_completed_is_told_once_and_before_anybody_asks(run, tmp_path, wrong):
+    async def scenario() -> None:
+        desk = Desk(tmp_path, ScriptedInfiller(error=wrong("this model cannot infill", "choose another")))
+        desk.session.opened(URI, "a.py", "", "python", "")
+        await until(lambda: desk.told)
+        await desk.session.suggest(place("x = "), asked=True)
+        desk.session.opened("file:///b.py", "b.py", "", "python", "")
+        assert desk.told == ["Paceline: this model cannot infill (choose another)"]
+        await desk.session.close()
+
+    run(scenario)
+
+
+def test_what_may_have_passed_by_the_time_that_somebody_asks_is_not_told_before(run, tmp_path):
+    async def scenario() -> None:
+        desk = Desk(tmp_path, ScriptedInfiller(error=EngineError("it is just starting")))
+        desk.session.opened(URI, "a.py", "", "python", "")
+        await until(lambda: desk.infiller.asked and desk.infiller.asked[0].over)
+        await asyncio.sleep(0.01)
+        assert desk.told == []
+
+    run(scenario)
+
+
+def test_the_status_tells_what_part_of_what_was_computed_ahead_was_used(run, tmp_path):
+    async def scenario() -> None:
+        desk = Desk(tmp_path)
+        for number in range(2):
+            await desk.session.suggest(place(f"x{number} = "))
+            await until(lambda: len([each for each in desk.infiller.prefetched if each.over]) > number)  # noqa: B023
+            await asyncio.sleep(0)
+        for _ in range(3):
+            await desk.session.suggest(place("x1 = 1\n"))
+        assert "ahead       2 computed, 1 used (50 %)" in desk.session.status()
+        await desk.session.close()
+
+    run(scenario)
+
+
+def test_where_a_person_looks_is_passed_on(run, tmp_path):
+    async def scenario() -> None:
+        desk, seen = Desk(tmp_path), list[object]()
+        desk.session.surroundings.visible = lambda *where: seen.append(where)
+        desk.session.surroundings.focused = lambda uri: seen.append(uri)
+        desk.session.focused(URI)
+        desk.session.focused(URI, (10, 50))
+        assert seen == [URI, (URI, 10, 50)]
         await desk.session.close()
 
     run(scenario)

@@ -163,3 +163,25 @@ def test_who_follows_a_suggestion_that_was_likely_enough_never_loses_it(told):
         sums.append(sum(found.logprobs[:BEGINNING]))
     assert sums == sorted(sums)
     assert sums[0] == sum(logprobs[:BEGINNING])
+
+
+def test_what_was_drawn_is_no_suggestion_before_something_of_it_is_typed():
+    suggestions = Suggestions()
+    suggestions.add("file:///a.py", replace(made(at("x = "), "drawn"), seed=3))
+    assert rest(suggestions, at("x = ")) is None
+    assert {seed: each.rest for seed, each in suggestions.drawn(at("x = ")).items()} == {3: "drawn"}
+    assert rest(suggestions, at("x = dr")) == "awn"
+    assert suggestions.drawn(at("x = dr")) == {}
+
+
+def test_what_is_likeliest_goes_before_what_was_drawn_wherever_both_go_on():
+    suggestions = known((at("x = "), "deep"))
+    suggestions.add("file:///a.py", replace(made(at("x = "), "drawn"), seed=3))
+    assert rest(suggestions, at("x = d")) == "eep"
+    assert rest(suggestions, at("x = dr")) == "awn"
+
+
+def test_what_was_computed_ahead_does_not_replace_what_somebody_asked_for_meanwhile():
+    suggestions = known((at("x = "), "asked"))
+    suggestions.add("file:///a.py", replace(made(at("x = "), "ahead"), prefetched=True))
+    assert rest(suggestions, at("x = ")) == "asked"

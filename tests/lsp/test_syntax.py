@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from paceline.lsp.syntax import _ALIASES, _TABLE, WINDOW, inside, language_of, line_comment
+from paceline.lsp.syntax import _ALIASES, _TABLE, WINDOW, inside, language_of, line_comment, name_of
 from paceline.prompts.comments import comment_mark
 
 FILES = ("bisect.py", "calendar.py", "textwrap.py", "shlex.py", "html/parser.py", "json/decoder.py", "cmd.py")
@@ -148,6 +148,18 @@ def test_any_text_is_in_something(text, language):
 )
 def test_languages_have_one_name(language, path, expected):
     assert language_of(language, path) == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "uri", "name"),
+    [
+        ("src/a.go", "file:///w/src/a.go", "src/a.go"),
+        ("", "file:///tmp/a%20b.go", "a b.go"),
+        ("", "untitled:Untitled-1", ""),
+    ],
+)
+def test_a_document_is_called_by_its_path_or_else_by_its_files_name(path, uri, name):
+    assert name_of(path, uri) == name
 
 
 def test_marks_of_comments_are_known_where_there_are_any():

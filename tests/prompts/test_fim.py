@@ -252,8 +252,18 @@ def test_a_model_without_such_tokens_reads_the_names_as_text():
 
 
 def test_without_other_files_no_name_is_told():
-    place = Repository("ring", "x.py")
-    assert build_between("x", "", NAMED, PLENTY, place=place).tokens == build_between("x", "", NAMED, PLENTY).tokens
+    place, long = Repository("ring", "x.py"), "x = 1\n" * 100
+    assert build_between(long, "", NAMED, PLENTY, place=place).tokens == build_between(long, "", NAMED, PLENTY).tokens
+    assert build_between("x", long, NAMED, PLENTY, place=place).tokens == build_between("x", long, NAMED, PLENTY).tokens
+
+
+def test_a_document_that_says_little_is_named():
+    named = build_between("x", "", NAMED, PLENTY, place=Repository("", "src/main.go"))
+    assert NAMED.shown(named.tokens).startswith("<<<|file_sep|>>>src/main.go\n<<<|fim_prefix|>>>")
+    assert (
+        build_between("x", "", NAMED, PLENTY).tokens
+        == build_between("x", "", NAMED, PLENTY, place=Repository("ring")).tokens
+    )
 
 
 def test_a_name_with_newlines_stays_on_its_line():

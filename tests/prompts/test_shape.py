@@ -38,15 +38,43 @@ def test_where_the_line_ends_a_block_is_wanted(marked, language):
 @pytest.mark.parametrize(
     ("marked", "language"),
     [
-        ("print(|)\n", "python"),
+        ("print(a|)\n", "python"),
+        ("def f(|):\n", "python"),
+        ("    public int add(|)\n", "java"),
+        ("if (|)\n", "c"),
+        ("} catch(|)\n", "java"),
+        ("f(function(|))\n", "javascript"),
+        ("print(|]\n", "python"),
+        ("x = {} |}\n", "python"),
         ("for i in |:\n", "python"),
         ("x = | + y\n", "python"),
         ("    |return x\n", "python"),
-        ("f(|);\n", "c"),
+        ("f(a|);\n", "c"),
     ],
 )
 def test_in_the_middle_of_a_line_a_line_is_wanted(marked, language):
     assert at(marked, language) == "line"
+
+
+@pytest.mark.parametrize(
+    ("marked", "language"),
+    [
+        ("function add(a, b) {|}\n", "javascript"),
+        ("  int x() { | }\n", "java"),
+        ("xs.forEach((x) => {|});\n", "javascript"),
+        ("import (|)\n", "go"),
+        ("xs = [|]\n", "python"),
+        ("print(|)\n", "python"),
+        ("{xs.map((x) => |)}\n", "javascriptreact"),
+        ("  useEffect(|);\n", "typescript"),
+        ("  return (|);\n", "javascriptreact"),
+        ("  const x = await fetch(|);\n", "javascript"),
+        ("  vec.extend(|);\n", "rust"),
+        ("  return Foo(|)\n", "python"),
+    ],
+)
+def test_between_brackets_that_an_editor_closes_by_itself_a_block_is_wanted(marked, language):
+    assert at(marked, language) == "block"
 
 
 @pytest.mark.parametrize(
@@ -101,5 +129,5 @@ def test_how_much_is_looked_at_is_bounded(monkeypatch):
 def test_a_line_takes_few_tokens_and_a_block_as_many_as_there_are():
     assert extent("x = ", "\n", "python", 160) == Extent("block", 160)
     assert extent("x = ", "\n", "python", 160, multiline=False) == Extent("line", LINE)
-    assert extent("f(", ")\n", "python", 160) == Extent("line", LINE)
-    assert extent("f(", ")\n", "python", 20) == Extent("line", 20)
+    assert extent("f(a", ")\n", "python", 160) == Extent("line", LINE)
+    assert extent("f(a", ")\n", "python", 20) == Extent("line", 20)

@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 from paceline.prompts.stops import IndentStop, Stop, around, block_end, within_indent
 
 
-def place(marked):
+def place(marked, language=""):
     at = marked.index("|")
-    return around(marked[:at], marked[at + 1 :])
+    return around(marked[:at], marked[at + 1 :], language)
 
 
-def block(marked, text, **more):
+def block(marked, text, language="", **more):
     """What of the text belongs to the block at the cursor."""
-    return text[: block_end(text, place(marked), **more)]
+    return text[: block_end(text, place(marked, language), **more)]
 
 
 ELSE = "if x:\n        y = 1\n    else:\n        y = 2"
@@ -110,36 +110,83 @@ def test_nothing_but_newlines_is_not_waited_for():
 
 
 LINE = st.sampled_from(
-    ["a()", "    b()", "        c()", "", "}", "    }", "if x:", "for (;;) {", "f(", ")", "\tt", "else:", "@a"]
+    [
+        *("a()", "    b()", "        c()", "", "}", "    }", "if x:", "for (;;) {", "f(", ")", "\tt", "else:", "@a"),
+        *("it's)", '"x" }', "`", "```py", '    """', "- a:", "def f"),
+    ]
 )
 LINES = st.lists(LINE, max_size=9).map("\n".join)
 MARKED = st.sampled_from(
-    ["|\n", "if x:\n    |\n    a()\n", "f() {\n    |\n}\n", "x = |\ny\n", "if a:|\n", "\t|", "g(|", "|\n    b\n"]
+    [
+        *("|\n", "if x:\n    |\n    a()\n", "f() {\n    |\n}\n", "x = |\ny\n", "if a:|\n", "\t|", "g(|", "|\n    b\n"),
+        *("f() {|}\n", "  g(|);\n", "x = [|]\n"),
+    ]
 )
+LANGUAGE = st.sampled_from(["", "python", "javascript", "ruby", "yaml", "markdown"])
 
 
-@given(MARKED, LINES, LINES)
-def test_what_comes_later_never_changes_where_a_block_has_ended(marked, text, more):
-    end = block_end(text, place(marked))
+@given(MARKED, LINES, LINES, LANGUAGE)
+def test_what_comes_later_never_changes_where_a_block_has_ended(marked, text, more, language):
+    end = block_end(text, place(marked, language))
     if end is not None:
-        assert block_end(text + "\n" + more, place(marked)) == end
+        assert block_end(text + "\n" + more, place(marked, language)) == end
 
 
-@given(MARKED, LINES, st.integers(1, 7))
-def test_a_block_fed_in_pieces_ends_where_the_whole_text_does(marked, text, size):
-    stop, taken = Stop("", place(marked), "block"), ""
+@given(MARKED, LINES, st.integers(1, 7), LANGUAGE)
+def test_a_block_fed_in_pieces_ends_where_the_whole_text_does(marked, text, size, language):
+    here = place(marked, language)
+    stop, taken = Stop("", here, "block"), ""
     for at in range(0, len(text), size):
         taken += text[at : at + size]
         if stop.feed(text[at : at + size]):
-            assert taken[: block_end(taken, place(marked))] == text[: block_end(text, place(marked))]
+            assert taken[: block_end(taken, here)] == text[: block_end(text, here)]
             return
-    assert block_end(text, place(marked)) is None
+    assert block_end(text, here) is None
 
 
-@given(MARKED, LINES)
-def test_a_block_that_was_cut_is_not_cut_again(marked, text):
-    once = block(marked, text)
-    assert block(marked, once) == once
+@given(MARKED, LINES, LANGUAGE)
+def test_a_block_that_was_cut_is_not_cut_again(marked, text, language):
+    once = block(marked, text, language)
+    assert block(marked, once, language) == once
+
+
+@pytest.mark.parametrize(
+    ("marked", "text", "expected"),
+    [
+        ("f(|)\n", "a, g(b)); c", "a, g(b)"),
+        ("f(|)\n", "')', b)", "')', b"),
+        ("f(|)\n", "'it", "'it"),
+        ("  int x() {|}\n", "\n    y();\n  }\n\n  int z", "\n    y();"),
+        ("int x() {|}\n", " return y; }", " return y; "),
+        ("x = [|]\n", "1, 2] + [3", "1, 2"),
+    ],
+)
+def test_between_brackets_that_stand_side_by_side_the_closing_one_ends_the_block(marked, text, expected):
+    assert block(marked, text) == expected
+
+
+@pytest.mark.parametrize("stop_at", ["", "block"])
+def test_a_fence_in_code_ends_every_answer_at_its_first_marks(stop_at):
+    assert block("a()\n\n|", "b()\n```", "python", stop_at=stop_at) == "b()"
+    assert block("a()\n\n|", "```", "python", stop_at=stop_at) == ""
+    assert block("a()\n\n|", "b()\n``", "python", stop_at=stop_at) == "b()\n``"
+    assert block("a\n\n|", "b\n```", "markdown", stop_at=stop_at) == "b\n```"
+
+
+@pytest.mark.parametrize(
+    ("marked", "text", "language", "expected"),
+    [
+        ("  db:\n    image: a\n    |\n", "redis:\n    image: b\n", "yaml", ""),
+        ("  db:\n    image: a\n    |\n", "ports:\n    - 1\n", "yaml", "ports:\n    - 1\n"),
+        ("  db:\n    image: a\n    |\n", "env:\n      a: 1\n", "yaml", "env:\n      a: 1\n"),
+        ("def f():\n    |\n", "if x:\n    y()\n", "python", ""),
+        ("def f():\n    |\n", "# so:\n    y()\n", "python", "# so:\n    y()\n"),
+        ("  def a(b)\n    |\n  end\n", "def c(d)\n    @b -= d\n  end\n", "ruby", ""),
+        ("class A\n  |\nend\n", "def c(d)\n    @b -= d\n  end\n", "ruby", "def c(d)\n    @b -= d\n  end\n"),
+    ],
+)
+def test_a_head_whose_block_is_not_indented_was_meant_for_another_column(marked, text, language, expected):
+    assert block(marked, text, language) == expected
 
 
 def test_a_line_that_is_indented_less_than_is_wanted_ends_an_answer():

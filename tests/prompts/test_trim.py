@@ -71,6 +71,11 @@ def test_brackets_that_close_something_far_away_stay():
 BEFORE = st.sampled_from(
     [
         "",
+        "int x() {",
+        "  xs.each((x) => {",
+        "\tf([",
+        "x = ",
+        "s = `a ${",
         "    ",
         "\t",
         "if x:\n    ",
@@ -84,10 +89,34 @@ BEFORE = st.sampled_from(
         "if x:\n",
     ]
 )
-AFTER = st.sampled_from(["", ")", "))", '")', "]", " + b", "\n", "\n    return x\n", "\n}\n", "\r\nnext\r\n", ")\n)\n"])
+AFTER = st.sampled_from(
+    [
+        "",
+        "}",
+        " }",
+        "});\n",
+        "]);\n",
+        ";\n",
+        '");\n',
+        "`;\n",
+        ")",
+        "))",
+        '")',
+        "]",
+        " + b",
+        "\n",
+        "\n    return x\n",
+        "\n}\n",
+        "\r\nnext\r\n",
+        ")\n)\n",
+    ]
+)
 TEXT = st.lists(
     st.sampled_from(
-        ["x", "(", ")", '"', "]", "}", " ", "    ", "\t", "\n", "\n    ", "\n\t", "return x", "\r\n", "+ b", "next"]
+        [
+            *("x", "(", ")", '"', "]", "{", "}", ";", "'", "`", "${", " ", "    ", "\t", "\n", "\n    ", "\n\t"),
+            *("return x", "\r\n", "+ b", "next", "```", "// c"),
+        ]
     ),
     max_size=12,
 ).map("".join)
@@ -183,3 +212,143 @@ def test_a_line_that_leaves_the_block_may_stand_in_it_too(line):
 )
 def test_a_statement_that_goes_on_after_the_cursor_does_not_end_before_it(marked, text, expected):
     assert trimmed(marked, text) == expected
+
+
+# --- what stands open at the cursor and is closed right behind it -----------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("marked", "text", "expected"),
+    [
+        ('print("|")\n', 'hello")  # greets', "hello"),
+        ('foo("|");\n', 'x"); // c', "x"),
+        ("foo('|');\n", "it\\'s'); // c", "it\\'s"),
+        ('<div class="|">\n', 'box">hello</div>', "box"),
+        ("s = `|`;\n", "a ${f(`b`)} c`; // d", "a ${f(`b`)} c"),
+        ('s = "|"\n', '#{h["k"]} b" + c', '#{h["k"]} b'),
+        ('s = """|"""\n', 'a "b" c"""\nprint(s)', 'a "b" c'),
+        ("x = `\n  |`;\n", "a\n  b`;\ny = `c", "a\n  b"),
+        # a quote that opens something is no end
+        ('x = |"a"\n', '"b" + ', '"b" + '),
+        ("x = 'a' + |'b'\n", "'c' + ", "'c' + "),
+    ],
+)
+def test_a_string_that_is_closed_after_the_cursor_ends_there(marked, text, expected):
+    assert trimmed(marked, text) == expected
+
+
+@pytest.mark.parametrize(
+    ("marked", "text", "expected"),
+    [
+        ("const x = |;\n", "5; // a comment", "5"),
+        ("const x = |;\n", "5;\nconst y = 6;", "5"),
+        ("SELECT name FROM users WHERE |;\n", "age > 30;  -- This query is", "age > 30"),
+        ("SELECT name FROM users WHERE |;\n", "name = 'a;b' AND age > 3; -- c", "name = 'a;b' AND age > 3"),
+        ("let x = |;\n", "[0; 4]; // c", "[0; 4]"),
+        ("const f = |;\n", "() => {\n  a();\n  b();\n}; // c", "() => {\n  a();\n  b();\n}"),
+        ("say(|;\n", "'it'); // isn't", "'it')"),
+        ("for (i = 0|; i < n; i++) {\n", ", m = 1", ", m = 1"),
+    ],
+)
+def test_a_statement_that_is_ended_after_the_cursor_ends_there(marked, text, expected):
+    assert trimmed(marked, text) == expected
+
+
+@pytest.mark.parametrize(
+    ("marked", "text", "expected"),
+    [
+        ("  int x() {|}\n", "\n    return x;\n  }\n\n  int y() {", "\n    return x;\n  "),
+        ("  int x() {|}\n", "\n    return x;", "\n    return x;\n  "),
+        ("  int x() {|}\n", "\n    return x;\n}", "\n    return x;\n  "),
+        ("\tint x() {|}\n", "\n\t\treturn x;\n\n\n", "\n\t\treturn x;\n\t"),
+        ("int x() {|}\n", " return x; }", " return x; "),
+        ("int x() {|}\n", " return x;", " return x; "),
+        ("int x() { | }\n", "return x; }", "return x;"),
+        ("xs.each((x) => {|});\n", "\n  f(x);\n});\n", "\n  f(x);\n"),
+        ("import (|)\n", '\n\t"fmt"\n)', '\n\t"fmt"\n'),
+        ("xs = [|]\n", "\n    1,\n    2,", "\n    1,\n    2,\n"),
+        ("xs = [|]\n", "1, 2", "1, 2"),
+        ("f(|)\n", "a,\n  b)", "a,\n  b"),
+        ("f(|)\n", "g(1), ')', h)", "g(1), ')', h"),
+        ("f {|}\n", "\n\n", ""),
+        ("int x() {|}\r\n", "\n  y();\n}", "\r\n  y();\r\n"),
+    ],
+)
+def test_between_brackets_that_stand_side_by_side_the_closing_one_gets_its_own_line(marked, text, expected):
+    assert trimmed(marked, text) == expected
+
+
+OPENING = st.sampled_from(["int x() {", "  f([", "\tg(", "    xs.each((x) => {"])
+
+
+@given(OPENING, TEXT)
+def test_what_comes_between_brackets_side_by_side_closes_no_more_than_it_opens(opening, text):
+    closer = {"{": "}", "[": "]", "(": ")"}[opening[-1]]
+    text = "".join(char for char in text if char not in "\"'`")
+    once = trim(opening, f"{closer}\n", text)
+    depth, least = 0, 0
+    for char in once:
+        depth += (char == opening[-1]) - (char == closer)
+        least = min(least, depth)
+    if not set(once) & (set("()[]{}") - {opening[-1], closer}):
+        assert least == 0
+
+
+@given(OPENING, TEXT)
+def test_a_line_of_its_own_for_the_closing_bracket_is_indented_as_the_opening_one(opening, text):
+    closer = {"{": "}", "[": "]", "(": ")"}[opening[-1]]
+    once = trim(opening, f"{closer}\n", text)
+    last = (opening + once).split("\n")[-1] if "\n" in once else ""
+    assert last.strip() or not last or last == opening[: len(opening) - len(opening.lstrip())]
+    assert once.strip() or not once
+
+
+@pytest.mark.parametrize(
+    ("marked", "text", "expected"),
+    [
+        ("  {xs.map((x) => |)}\n", "(", ""),
+        ("f(|)\n", "g(", ""),
+        ("  {xs.map((x) => |)}\n", "(\n    <b>{x}</b>\n  ))}\n</p>", "(\n    <b>{x}</b>\n  )"),
+        ("f|)\n", "(", "("),
+        ("for (x : xs) |\n", "{", "{"),
+    ],
+)
+def test_no_bracket_is_left_open_before_a_closing_one(marked, text, expected):
+    assert trimmed(marked, text) == expected
+
+
+# --- what is no part of the language ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("language", ["python", "haskell", "sql", "typescriptreact"])
+def test_a_fence_in_code_ends_the_text(language):
+    assert trim("a = 1\n\n", "", "if b:\n    c()\n```\n\nThis code", language) == "if b:\n    c()"
+    assert trim("a = 1\n\n", "", "```python\nb = 1\n```", language) == ""
+    assert trim("a = 1\n\n", "", "b = 1\n~~~", language) == "b = 1"
+
+
+@pytest.mark.parametrize(
+    ("before", "language"),
+    [
+        ("# Title\n\n", "markdown"),
+        ("Title\n=====\n\n", "restructuredtext"),
+        ("a\n\n", ""),
+        ('def f():\n    """Do.\n\n    ```\n', "python"),
+        ('def f():\n    """Do.\n\n', "python"),
+        ("/// ```\n/// f();\n", "rust"),
+        ("const help = `\n", "javascript"),
+    ],
+)
+def test_a_fence_stays_where_it_may_be_wanted(before, language):
+    assert trim(before, "", "f(1)\n```", language) == "f(1)\n```"
+
+
+def test_a_text_in_yaml_may_have_a_fence_and_the_file_may_not():
+    assert trim("body: |\n", "", "  a\n  ```", "yaml") == "  a\n  ```"
+    assert trim("body: |\n", "", "  a\n```", "yaml") == "  a"
+
+
+@given(BEFORE, AFTER, TEXT, st.sampled_from(["python", "javascript", "html", "go", "yaml", "markdown"]))
+def test_trimming_again_for_a_language_changes_nothing(before, after, text, language):
+    once = trim(before, after, text, language)
+    assert trim(before, after, once, language) == once

@@ -13,21 +13,22 @@ from paceline.chat.store import Store
 from paceline.client.calls import Flow
 from paceline.config import Config
 from paceline.errors import EngineError
+from support.counting_server import CountingServer
 from support.scripted_chat import ScriptedChat
 
 
 @dataclass
 class ScriptedClient(ScriptedChat):
-    """Tokens are counted by words, of a context of `context`; None: nobody counts."""
+    """`counter`: whose tokens and context messages are measured by; None: nobody counts, so nothing is too long."""
 
-    context: int | None = None
+    counter: CountingServer | None = None
     closed: bool = False
 
     async def follow(self, flow: Flow) -> object:
-        flow.close()
-        if self.context is None:
+        if self.counter is None:
+            flow.close()
             raise EngineError("nobody counts", "ask somebody else")
-        raise EngineError("counting is tested elsewhere", "")
+        return self.counter.run(flow)
 
     async def aclose(self) -> None:
         self.closed = True
@@ -89,4 +90,5 @@ def services(
         },
         environ={"TERM": "xterm-256color", "COLORTERM": "truecolor", **(environ or {})},
         cache=tmp_path / "cache",
+        workloads=lambda: ("edit", "prose"),
     )

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from paceline.engine.backend import Capabilities, DecodeAborted, Hidden, Logits, Span
-from paceline.engine.tree import leaves, path_to
+from paceline.engine.tree import leaves
 from paceline.engine.vocabulary import Vocabulary
 from paceline.errors import EngineError
+from support.tree_paths import path_to
 
 
 def byte_vocabulary(n_tokens: int, end: int | None = None) -> Vocabulary:

@@ -112,10 +112,13 @@ class LspEditor:
         encoding = result.capabilities.position_encoding or "utf-16"
         self.encoding: Encoding = str(getattr(encoding, "value", encoding))  # type: ignore[assignment]
 
-    def open(self, text: str, *, name: str = "a.py", language: str = "python", uri: str = "") -> Page:
-        """A document whose text has `|` where the cursor is."""
-        cursor = text.index("|")
-        text = text.replace("|", "", 1)
+    def open(
+        self, text: str, *, name: str = "a.py", language: str = "python", uri: str = "", cursor: int | None = None
+    ) -> Page:
+        """A document whose text has `|` where the cursor is, unless that is said."""
+        if cursor is None:
+            cursor = text.index("|")
+            text = text.replace("|", "", 1)
         page = Page(self.client, uri or f"{ROOT}/{name}", text, cursor, self.encoding)
         item = types.TextDocumentItem(page.uri, language, 1, text)
         self.client.text_document_did_open(types.DidOpenTextDocumentParams(item))

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from paceline.config import Config, EditorConfig
-from paceline.lsp.completing import Engine
 from paceline.lsp.context.gather import Context, redacted
 from paceline.lsp.editor import Editor
 from paceline.lsp.edits import Edits
+from paceline.lsp.engine import Engine
 from paceline.lsp.figures import Figures
 from paceline.lsp.figures_store import Store
 from paceline.lsp.rhythm import Rhythm

@@ -87,7 +87,12 @@ class NoSurroundings:
     def gather(self, place: object, characters: int) -> tuple[()]:
         return ()
 
+    def quotable(self, place: object) -> tuple[()]:
+        return ()
+
     def visible(self, *_: object) -> None: ...
+
+    def focused(self, *_: object) -> None: ...
 
     def opened(self, *_: object) -> None: ...
 

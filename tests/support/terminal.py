@@ -61,6 +61,10 @@ class Terminal:
     def resize(self, width: int, height: int) -> None:
         self.tmux("resize-window", "-x", str(width), "-y", str(height))
 
+    def record(self, file: Path) -> None:
+        """Write all that is drawn from now on to a file, also what is on the screen for a moment only."""
+        self.tmux("pipe-pane", f"cat > {shlex.quote(str(file))}")
+
     @property
     def screen(self) -> str:
         return self.tmux("capture-pane", "-p")

@@ -43,6 +43,7 @@ def write_tiny_model(
     feed: int = FEED,
     merges: Sequence[str] = MERGES,
     specials_first: bool = False,
+    endless: bool = False,
     called: str = "tiny",
 ) -> Path:
     """Write the model and return its path.
@@ -51,7 +52,8 @@ def write_tiny_model(
     on most tokens. `extra_tokens` are unused entries at the vocabulary's end, as padding is. `token_changes` gives
     entries another text. `truncate` keeps only so many bytes of the file; negative: all but so many. `layers` of a
     feed-forward part `feed` wide make a model as slow as a test needs it. `merges`, some of MERGES, and
-    `specials_first` make another vocabulary, in which equal texts mean the same to the model.
+    `specials_first` make another vocabulary, in which equal texts mean the same to the model. `endless`: no
+    answer ends by itself, and each of its tokens is a printable ASCII character.
     `called` is its name in the metadata.
     """
     tokens, types = _vocabulary(fim, extra_tokens, token_changes)
@@ -59,7 +61,7 @@ def write_tiny_model(
     writer = gguf.GGUFWriter(path, "llama")
     writer.add_name(called)
     _describe(writer, [tokens[i] for i in kept], [types[i] for i in kept], merges, context, template, layers, feed)
-    for name, weights in _weights(len(tokens), seed, layers, feed).items():
+    for name, weights in _weights(len(tokens), seed, layers, feed, endless).items():
         if name in ("token_embd.weight", "output.weight"):
             weights = weights[kept]
         if noise:
@@ -143,7 +145,7 @@ def _describe(
         writer.add_chat_template(CHATML)
 
 
-def _weights(n_tokens: int, seed: int, layers: int, feed: int) -> dict[str, np.ndarray]:
+def _weights(n_tokens: int, seed: int, layers: int, feed: int, endless: bool) -> dict[str, np.ndarray]:
     """All matrices, as (outputs, inputs).
 
     The first input dimension is the same for every token, so the output matrix's first column is a bias: it keeps to
@@ -156,9 +158,11 @@ def _weights(n_tokens: int, seed: int, layers: int, feed: int) -> dict[str, np.n
     output = np.empty((n_tokens, WIDTH))
     output[successor] = 0.25 * embedding
     output += 0.2 * random.standard_normal(output.shape)
-    output[:, 0] = -14.0
-    output[32:127, 0] = output[256:SPARE, 0] = output[10, 0] = 0.0
-    output[SPARE + 3, 0] = -3.0
+    output[:, 0] = -100.0 if endless else -14.0
+    output[32:127, 0] = output[10, 0] = 0.0
+    if not endless:
+        output[256:SPARE, 0] = 0.0
+        output[SPARE + 3, 0] = -3.0
 
     def matrix(rows: int, columns: int, scale: float) -> np.ndarray:
         return scale / np.sqrt(columns) * random.standard_normal((rows, columns))

@@ -13,7 +13,7 @@ def test_while_the_prompt_is_read_it_says_how_long_that_takes():
 
 
 def test_the_pace_is_that_of_now_and_the_rest_stays():
-    now = while_working(KNOWN, Working("writing", tokens=5, per_second=20.0, acceptance=0.5, speed_up=1.5))
+    now = while_working(KNOWN, Working("writing", tokens=5, per_second=20.0, drafted=8, accepted=4, speed_up=1.5))
     assert (now.state, now.rate, now.acceptance, now.speedup) == ("writing", 20.0, 0.5, 1.5)
     assert (now.model, now.used, now.size) == ("m", 100, 1000)
 

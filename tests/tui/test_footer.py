@@ -47,6 +47,15 @@ def test_no_percentage_stands_without_a_word_that_says_of_what(width):
         assert "%" not in part or any(word in part for word in ("accepted", "full", "context", "█", "…")), part
 
 
+@pytest.mark.parametrize(
+    ("width", "said"), [(140, "message (Esc: never mind)"), (112, "editing an earlier message"), (24, "editing")]
+)
+def test_what_the_next_message_replaces_is_said_beside_what_is_done_now(width, said):
+    told = line(replace(FULL, replaces=True, rate=None), width)
+    assert said in told
+    assert "writing" in told
+
+
 def test_nothing_known_is_nothing_said():
     assert line(Figures(), 80) == ""
 

@@ -1,12 +1,15 @@
 """What goes wrong around the app costs nobody what they have written, and shows the model nothing unasked."""
 
 import asyncio
+import contextlib
+import sqlite3
 
 import pytest
 
 from paceline.chat.edits.journal import Accepted
 from paceline.client.events import End
 from paceline.errors import ResourceError
+from paceline.tui import sending
 from paceline.tui.screens.confirm import ConfirmScreen
 from paceline.tui.screens.review import ReviewScreen
 from paceline.tui.screens.sessions import SessionsScreen
@@ -60,6 +63,37 @@ async def test_a_message_that_cannot_be_kept_is_in_the_prompt_again(app, client,
         await write(pilot, "Precious words")
         assert "disk is full" in told(pilot)
         assert chat(pilot).query_one(Prompt).text == "Precious words"
+
+
+async def test_another_program_that_writes_into_the_sessions_holds_nothing_up(app, client):
+    here = app()
+    async with here.run_test() as pilot:
+        await write(pilot, "one")
+        other = sqlite3.connect(here.services.store._database.path, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        await write(pilot, "two", send=False)
+        await pilot.press("enter")
+        await until(pilot, lambda: chat(pilot).going)
+        await pilot.press("m", "o", "r", "e")
+        assert chat(pilot).query_one(Prompt).text == "more"
+        other.execute("ROLLBACK")
+        other.close()
+        await until(pilot, lambda: len(client.asked) == 2)
+        await quiet(pilot)
+        assert [text for role, text, _ in said(pilot) if role == "user"] == ["one", "two"]
+
+
+async def test_another_program_that_writes_for_very_long_costs_no_message(app, client, monkeypatch):
+    monkeypatch.setattr(sending, "PATIENCE", 0.1)
+    here = app()
+    async with here.run_test(notifications=True) as pilot:
+        with contextlib.closing(sqlite3.connect(here.services.store._database.path, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            await write(pilot, "Precious words", send=False)
+            await pilot.press("enter")
+            await until(pilot, lambda: "another program is writing" in told(pilot))
+            assert chat(pilot).query_one(Prompt).text == "Precious words"
+            assert said(pilot) == []
 
 
 async def test_leaving_a_session_while_it_is_answered_keeps_what_came(app, client):

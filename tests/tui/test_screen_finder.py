@@ -101,3 +101,34 @@ async def test_names_of_files_are_neither_markup_nor_able_to_steer_the_terminal(
     _, _, text, _ = await offering((Choice("a[red]b\x1b[2J.py", "x", (0, 1), "[b]d[/b]\n2"),), size=(40, 12))
     assert "a[red]b.py  [b]d[/b] 2" in text
     assert "\x1b" not in text
+
+
+async def test_a_note_stands_above_the_choices_and_is_none():
+    for keys, at in (((), 0), (("down",), 1), (("up",), 19), (("up", "down"), 0), (("pagedown", "pageup"), 0)):
+        app = Prompting()
+        async with app.run_test() as pilot:
+            finder = app.query_one(Finder)
+            finder.offer(FILES, "only the first 50,000 files are offered")
+            await pilot.pause()
+            for key in keys:
+                finder.key(key)
+                await pilot.pause()
+            assert finder.current == FILES[at]
+            if not keys:
+                lines = Seen(pilot, app).lines
+                assert "only the first 50,000" in lines[0] and "file0.py" in lines[1]
+
+
+async def test_a_note_alone_takes_no_keys():
+    app = Prompting()
+    async with app.run_test() as pilot:
+        finder = app.query_one(Finder)
+        finder.offer((), "only the first 50,000 files are offered")
+        await pilot.pause()
+        assert not finder.open and finder.current is None
+        assert "only the first" in Seen(pilot, app).text
+        finder.key("enter")
+        await pilot.pause()
+        finder.offer(())
+        await pilot.pause()
+        assert app.picked == [] and "only the first" not in Seen(pilot, app).text

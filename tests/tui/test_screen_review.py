@@ -5,15 +5,15 @@ from dataclasses import replace
 
 import pytest
 from rich.cells import cell_len
-from rich.console import ConsoleOptions
 from textual.color import Color
 from textual.events import MouseScrollDown
 
 from paceline.chat.edits.changes import Change
 from paceline.chat.edits.review import accepted
 from paceline.tui.screens.review import ReviewScreen
+from paceline.tui.signs import Signs
 from paceline.tui.widgets.diff import DiffView, entries, pieces
-from support.screens import showing
+from support.screens import Alone, showing
 
 BEFORE = "".join(f"line {number}\n" for number in range(60))
 AFTER = BEFORE.replace("line 3\n", "three\n").replace("line 25\n", "").replace("line 50\n", "line 50\nand more\n")
@@ -154,8 +154,8 @@ async def test_what_would_be_written_without_being_seen_is_seen(how):
         assert seen.result[0].after == f"{HIDING}\n"
 
 
-async def test_where_there_is_nothing_but_ascii_signs_are_ascii(monkeypatch):
-    monkeypatch.setattr(ConsoleOptions, "ascii_only", True)
+async def test_where_signs_are_few_those_for_hidden_characters_are_ascii(monkeypatch):
+    monkeypatch.setattr(Alone, "get_line_filters", lambda _: [Signs(console=True, encoding="utf-8")])
     change = Change("run.sh", "echo\n", "a\x1b[8mb\u202e\r\n", "replace", True)
     async with showing(ReviewScreen([change]), (100, 20)) as seen:
         line = next(line for line in seen.lines if "[8m" in line)

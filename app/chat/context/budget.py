@@ -17,6 +17,7 @@ from paceline.client.events import Message
 Count = Callable[[Sequence[Message]], Awaitable[Counted]]
 ChoiceKind = Literal["drop", "trim", "leave_out", "summarise"]
 SUMMARY = 400  # tokens that a summary may take
+ASKING = 160  # tokens of the request for one, at most, without what a person adds to it
 SMALLEST = 64  # tokens of an attachment that is still of use
 MARGIN = 0.92  # of an attachment's tokens are aimed at when it is trimmed: its parts are not equally dense
 NOTE = 48  # characters of the line that says what is missing
@@ -161,6 +162,17 @@ def fit(measured: Sizes, draft: Draft) -> tuple[Choice, ...]:
     return (*_trims(measured), *_turns(measured, draft), *_drops(measured))
 
 
+def summarisable(measured: Sizes, draft: Draft, most: int, keep: str = "") -> int:
+    """How many of the first turns one summary can be asked of, of at most so many: its request has to fit itself.
+
+    keep: what the person adds to it. 0: not of any more than it stands for already.
+    """
+    freed = _freed(measured)
+    ends = [at for at in _ends(draft, freed) if draft.skipped + at < most]
+    fitting = [at for at in (*ends, most - draft.skipped) if 0 < at < len(freed) and _asked(measured, freed[at], keep)]
+    return draft.skipped + fitting[-1] if fitting else 0
+
+
 def apply(draft: Draft, choice: Choice) -> Draft:
     """The draft after a choice. A summary is not made here: see `summarised`."""
     attached = draft.attached
@@ -256,19 +268,39 @@ def _trims(measured: Sizes) -> Iterator[Choice]:
 
 
 def _turns(measured: Sizes, draft: Draft) -> Iterator[Choice]:
-    """Beginnings of the conversation: as many turns as are enough, if that is not all; and all."""
-    freed = [0, *accumulate(part.tokens for part in measured.history)]
-    # an answer does not stand without its question
-    ends = [at for at in range(1, len(freed)) if at == len(freed) - 1 or _asks(draft, draft.skipped + at, freed, at)]
+    """Beginnings of the conversation: as many turns as are enough, if that is not all; and all. A summary of fewer,
+    where it can be asked of no more at once.
+    """
+    freed = _freed(measured)
+    ends = _ends(draft, freed)
     enough = next((at for at in ends if freed[at] >= measured.over), None)
-    for at in dict.fromkeys([enough, ends[-1] if ends else None]):
-        if at is None or freed[at] == 0:
-            continue
+    found = [at for at in dict.fromkeys([enough, ends[-1] if ends else None]) if at is not None and freed[at]]
+    worth = [at for at in ends if freed[at] > 2 * SUMMARY and _asked(measured, freed[at])]
+    if worth and not set(found) & set(worth):
+        found.insert(0, worth[-1])
+    for at in found:
         turns = f"the first {at} messages" if at < len(freed) - 1 else f"all {at} messages before this one"
-        if freed[at] > 2 * SUMMARY:
+        if at in worth:
             label = f"summarise {turns}"
             yield Choice("summarise", label, freed[at] - SUMMARY, draft.skipped + at, SUMMARY, estimated=True)
-        yield Choice("leave_out", f"leave out {turns}", freed[at], draft.skipped + at)
+        if freed[at] >= measured.over or at == ends[-1]:
+            yield Choice("leave_out", f"leave out {turns}", freed[at], draft.skipped + at)
+
+
+def _freed(measured: Sizes) -> list[int]:
+    """Tokens of the first turns that are sent: of none, of one, and so on."""
+    return [0, *accumulate(part.tokens for part in measured.history)]
+
+
+def _ends(draft: Draft, freed: Sequence[int]) -> list[int]:
+    """Of the turns that are sent, how many of the first ones can go: an answer does not stand without its question."""
+    return [at for at in range(1, len(freed)) if at == len(freed) - 1 or _asks(draft, draft.skipped + at, freed, at)]
+
+
+def _asked(measured: Sizes, tokens: int, keep: str = "") -> bool:
+    """Whether a summary of so many tokens of turns can be asked for."""
+    request = measured.system + tokens + ASKING + len(keep) // 2 + measured.frame
+    return not measured.context or request + SUMMARY <= measured.context
 
 
 def _asks(draft: Draft, turn: int, freed: Sequence[int], at: int) -> bool:

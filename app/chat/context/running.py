@@ -33,6 +33,7 @@ class Command:
 
     line: str
     cwd: Path
+    given: str = ""  # what it reads on its standard input
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ async def _started(command: Command) -> tuple[asyncio.subprocess.Process, int]:
             *(shell, "-c", command.line),
             cwd=command.cwd,
             env={**os.environ, "PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0"},
-            stdin=asyncio.subprocess.DEVNULL,
+            stdin=asyncio.subprocess.PIPE if command.given else asyncio.subprocess.DEVNULL,
             stdout=writing,
             stderr=writing,
             start_new_session=True,  # and so without the terminal
@@ -103,6 +104,9 @@ async def _started(command: Command) -> tuple[asyncio.subprocess.Process, int]:
         raise
     finally:
         os.close(writing)
+    if process.stdin is not None:  # written as far as it is read, without us
+        process.stdin.write(command.given.encode("utf-8", errors="replace"))
+        process.stdin.close()
     return process, reading
 
 

@@ -41,6 +41,7 @@ class Kept(msgspec.Struct, frozen=True):
     before: str  # SHA-256 of the bytes, under which they are kept; "": there was no file
     after: str  # SHA-256; "": it was deleted
     mode: int  # permissions of the file as it was
+    made: tuple[str, ...] = ()  # folders that were made for it, the innermost first
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -113,6 +114,9 @@ class Journal:
                 if step.new is not None and kept.mode:
                     with contextlib.suppress(OSError):
                         step.file.chmod(kept.mode)
+            for folder in sorted({each for kept in entry.files for each in kept.made}, key=len, reverse=True):
+                with contextlib.suppress(OSError):  # something else is in it by now
+                    Path(folder).rmdir()
             self._forget(entry)
 
     def entries(self) -> list[Entry]:
@@ -135,13 +139,15 @@ class Journal:
         try:
             for folder in (self.folder, self._entries, self._texts):
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as error:
-            raise InputError(f"cannot keep what is changed in {self.folder}: {error.strerror}") from error
-        lock = FileLock(self.folder / "lock", timeout=PATIENCE)
-        try:
+            lock = FileLock(self.folder / "lock", timeout=PATIENCE)
             lock.acquire()
         except Timeout as error:
             raise InputError(f"another program has been writing for {PATIENCE} seconds", "try again") from error
+        except OSError as error:
+            raise InputError(
+                f"cannot keep what is changed in {self.folder}: {error.strerror or error}",
+                "nothing is changed without it; check the disk, and whose the folder is",
+            ) from error
         try:
             yield
         finally:
@@ -150,7 +156,15 @@ class Journal:
     def _keep(self, root: Path, steps: Sequence[_Step]) -> Entry:
         """Write down what is there now, and what is going to be. Raises InputError."""
         files = tuple(
-            Kept(str(step.file), step.name, store.digest(step.old), store.digest(step.new), step.mode) for step in steps
+            Kept(
+                str(step.file),
+                step.name,
+                store.digest(step.old),
+                store.digest(step.new),
+                step.mode,
+                tuple(str(each) for each in store.missing_folders(step.file)),
+            )
+            for step in steps
         )
         now = time.time()
         entry = Entry(f"{time.time_ns():020d}-{uuid.uuid4().hex[:8]}", now, str(root.resolve()), files)

@@ -113,6 +113,11 @@ def delete(file: Path, name: str) -> None:
         raise InputError(f"cannot delete {_shown(name)}: {_reason(error)}") from error
 
 
+def missing_folders(file: Path) -> list[Path]:
+    """The folders above a file that are not there, the innermost first."""
+    return [each for each in file.parents if not each.exists()]
+
+
 def unwritable(file: Path) -> str:
     """Why the file cannot be written, in a few words; "": it can."""
     if file.exists():
@@ -169,7 +174,7 @@ def _dress(new: Path, old: os.stat_result | None, mode: int | None) -> None:
 
 def _folders(folder: Path) -> list[Path]:
     """Make the folder and those above it; the ones that were made, outermost first."""
-    missing = [each for each in (folder, *folder.parents) if not each.exists()][::-1]
+    missing = missing_folders(folder / "file")[::-1]
     for each in missing:
         each.mkdir(exist_ok=True)
     return missing

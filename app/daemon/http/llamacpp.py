@@ -13,7 +13,7 @@ from paceline.daemon.http.errors import RequestError
 from paceline.daemon.http.limits import Limits
 from paceline.daemon.http.logprobs import Placed, Trail, for_llama
 from paceline.daemon.http.run import Job
-from paceline.daemon.http.schemas import InfillRequest, LlamaCompletionRequest, LlamaGeneration
+from paceline.daemon.http.schemas import ExtraFile, InfillRequest, LlamaCompletionRequest, LlamaGeneration
 from paceline.daemon.http.texts import Hole, TextTurn, infill_job, text_job
 from paceline.engine.sequence import Event, Finished, Prefilled
 from paceline.prompts.context import Attachment
@@ -53,7 +53,7 @@ class LlamaShape:
         self._settings: list[dict[str, Any]] = []
         self.choices: list[TextTurn] = []
 
-    def prepare(self, service: "Service", priority: str) -> None:
+    def prepare(self, service: "Service", priority: str, references: Sequence[ExtraFile] = ()) -> None:
         """What all choices have in common."""
         body = self._body
         if self._muted:  # a client warms the cache; its time limits are for answers
@@ -64,6 +64,7 @@ class LlamaShape:
             logprobs=self._logprobs,
             grammar=wishes.grammar(body),
             priority="background" if self._muted else priority,
+            references=tuple((each.filename, each.text) for each in references) or None,
         )
         self._usual = settings(service.config, service.n_ctx, self._asked)
         self._vocabulary, self._model, self._stops = service.vocabulary, service.model, wishes.stops(body)
@@ -222,7 +223,7 @@ class InfillShape(LlamaShape):
         )
         hole = Hole(body.input_prefix, body.input_suffix, wish, body.prompt or "")
         default = service.n_ctx if self._endless else usual.max_tokens
-        self.prepare(service, "completion")
+        self.prepare(service, "completion", body.references or ())
         jobs = []
         for at in range(self._count):
             turn, asked = self.turn(at, default)

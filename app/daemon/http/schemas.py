@@ -239,6 +239,7 @@ class InfillRequest(LlamaGeneration, frozen=True, kw_only=True):
     input_prefix: str
     input_suffix: str
     input_extra: list[ExtraFile] | None = None
+    references: list[ExtraFile] | None = None  # texts that the answer may quote; the model is not shown them
     prompt: str | None = None  # what is typed of the line, behind the prefix
     anchor: Natural | None = None  # so many characters before the cursor come last in the prompt; null: its line's
     filename: str | None = None  # the document's, within its repository; shown where other files are

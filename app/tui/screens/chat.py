@@ -87,7 +87,7 @@ class ChatScreen(TaskScreen):
         self.typed_at = float("-inf")  # when something was typed last
         self.attached: tuple[Attached, ...] = ()  # with the next message
         self.going: list[Going] = []  # messages that are measured, and not said yet
-        self.editing: int | None = None  # the turn that the next message takes the place of
+        self._editing: int | None = None
         self.output: Attached | None = None  # of the last command
         self.suggesting = Suggesting(self)
         self.showing = Showing(self)
@@ -213,18 +213,26 @@ class ChatScreen(TaskScreen):
         legend = self.query_one(Legend)
         (legend.show if shown else legend.hide)()
 
+    @property
+    def editing(self) -> int | None:
+        """The turn that the next message takes the place of."""
+        return self._editing
+
+    @editing.setter
+    def editing(self, turn: int | None) -> None:
+        self._editing = turn
+        self.show_figures(replaces=turn is not None)
+
     def begin_editing(self, turn: Turn) -> None:
         """The next message takes the place of this one."""
         self.editing = turn.id
         self.attach(turn.attached)
-        self.show_figures(state="editing an earlier message (Esc: never mind)")
 
     def end_editing(self) -> None:
         """The next message is a new one."""
         if self.editing is not None:
             self.editing = None
             self.attach(())
-            self.show_figures(state="")
 
     # --- what a person does -------------------------------------------------------------------------------------------
 
@@ -347,8 +355,8 @@ class ChatScreen(TaskScreen):
     def action_undo(self) -> None:
         """Undo in the prompt while there is text in it; else take back the last change to files."""
         prompt = self.query_one(Prompt)
-        if self.files.written_at > self.typed_at:
-            self.do(self.files.undo())
+        if self.files.undoing.at > self.typed_at:
+            self.do(self.files.undoing.own())
         elif prompt.history.undo_stack:
             prompt.undo()
         else:

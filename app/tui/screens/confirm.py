@@ -27,11 +27,17 @@ class Question:
     no: str = "No"
 
 
-def about_command(command: str, folder: str, seconds: float = 0.0) -> Question:
-    """Whether to run a command. `command`: exactly what the shell gets; seconds: after which it is ended, 0: never."""
+def about_command(command: str, folder: str, seconds: float = 0.0, given: str = "") -> Question:
+    """Whether to run a command. `command`: exactly what the shell gets; seconds: after which it is ended, 0: never;
+    given: exactly what the command reads on its standard input.
+    """
     limit = (f"it is ended after {seconds:.0f} s",) if seconds else ()
-    hidden = ("the command has characters that cannot be seen; signs stand for them",) if hides(command) else ()
-    return Question("Run this command?", (reveal(command), "", f"in {folder}", *limit), hidden, "Run", "Don't run")
+    unseen = any(map(hides, (command, given)))
+    hidden = ("the command has characters that cannot be seen; signs stand for them",) if unseen else ()
+    reads = ("", "with this to read:", reveal(given.rstrip())) if given else ()
+    return Question(
+        "Run this command?", (reveal(command), *reads, "", f"in {folder}", *limit), hidden, "Run", "Don't run"
+    )
 
 
 def about_files(title: str, names: Iterable[str], outside: Iterable[str] = (), yes: str = "Write") -> Question:

@@ -45,26 +45,34 @@ class Finder(Choices, can_focus=False):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id, markup=False)
         self._choices: tuple[Choice, ...] = ()
+        self._note = ""
         self.display = False
 
     @property
     def open(self) -> bool:
         """Whether keys are for it."""
-        return self.display
+        return self.display and bool(self._choices)
 
     @property
     def current(self) -> Choice | None:
         """The choice that Enter picks."""
         at = self.highlighted
-        return self._choices[at] if self.open and at is not None else None
+        return self._choices[at - self._above] if self.open and at is not None else None
 
-    def offer(self, choices: Sequence[Choice]) -> None:
-        """Show these, the first one highlighted; none: close."""
-        if tuple(choices) != self._choices:
-            self._choices = tuple(choices)
-            self.set_options(map(_option, self._choices))
-        self.display = bool(self._choices)
-        self.highlighted = 0 if self._choices else None
+    @property
+    def _above(self) -> int:
+        """Lines before the first choice."""
+        return 1 if self._note else 0
+
+    def offer(self, choices: Sequence[Choice], note: str = "") -> None:
+        """Show these, the first one highlighted; none: close. note: above them, also where there are none."""
+        if (tuple(choices), note) != (self._choices, self._note):
+            self._choices, self._note = tuple(choices), note
+            above = [Option(Content.styled(one_line(note).plain, "$text-muted"), disabled=True)] if note else []
+            self.set_options([*above, *map(_option, self._choices)])
+        self.display = bool(self._choices) or bool(note)
+        self.highlighted = self._above if self._choices else None
+        self.scroll_home(animate=False)
 
     def close(self) -> None:
         """Show nothing."""
@@ -88,8 +96,8 @@ class Finder(Choices, can_focus=False):
         return max(1, self.size.height - 1)
 
     def _move(self, step: int, *, wrap: bool) -> None:
-        count, at = len(self._choices), (self.highlighted or 0) + step
-        self.highlighted = at % count if wrap else min(max(at, 0), count - 1)
+        count, at = len(self._choices), (self.highlighted or 0) - self._above + step
+        self.highlighted = self._above + (at % count if wrap else min(max(at, 0), count - 1))
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """A click."""

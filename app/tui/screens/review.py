@@ -17,6 +17,7 @@ from paceline.chat.edits.journal import Accepted
 from paceline.chat.hidden import reveal
 from paceline.chat.reviewing import Reviewing
 from paceline.tui.screens.dialog import Dialog, one_line
+from paceline.tui.signs import are_few
 from paceline.tui.widgets.choices import Choices
 from paceline.tui.widgets.diff import DiffView
 from paceline.tui.widgets.notes import Notes
@@ -48,11 +49,14 @@ class ReviewScreen(Dialog[tuple[Accepted, ...] | None]):
         Binding("s", "split", "Split", id="review.split"),
     ]
 
-    def __init__(self, changes: Sequence[Change], diff: Diff = "auto") -> None:
-        """diff: side by side, in one column, or as there is room. There is at least one change."""
+    def __init__(self, changes: Sequence[Change] | Reviewing, diff: Diff = "auto", trouble: str = "") -> None:
+        """changes: at least one; or with what has been accepted of them. diff: side by side, in one column, or as there
+        is room. trouble: why what was accepted could not be written.
+        """
         super().__init__()
-        assert changes, "there is something to review"
-        self._review = Reviewing(changes)
+        self._review = changes if isinstance(changes, Reviewing) else Reviewing(changes)
+        assert self._review.changes, "there is something to review"
+        self._trouble = trouble
         self._diff = diff
         self._at = 0
 
@@ -71,6 +75,7 @@ class ReviewScreen(Dialog[tuple[Accepted, ...] | None]):
         files.can_focus = False
         self._lay_out(self.app.size.width)
         self._show(0)
+        self.tell(self._trouble)
 
     @on(Resize)
     def _arrange(self, event: Resize) -> None:
@@ -177,7 +182,7 @@ class ReviewScreen(Dialog[tuple[Accepted, ...] | None]):
         return Option(Content(f"{mark}{doubt} ") + one_line(self._path(change)))
 
     def _path(self, change: Change) -> str:
-        return reveal(change.path, ascii_only=self.app.console.options.ascii_only)
+        return reveal(change.path, ascii_only=are_few(self.app))
 
 
 def _notes(change: Change) -> str:

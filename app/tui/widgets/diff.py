@@ -21,6 +21,7 @@ from paceline.chat.edits.changes import Change
 from paceline.chat.edits.review import Pair, Row, side_by_side, unified
 from paceline.chat.edits.words import LONG_LINE, Marks, differing
 from paceline.chat.hidden import reveal, reveal_ending
+from paceline.tui.signs import are_few
 from paceline.tui.widgets import colouring
 from paceline.tui.widgets.palette import Palette
 from paceline.tui.widgets.rows import TAB, Names, Span, cut, undivided, untab
@@ -122,7 +123,7 @@ class DiffView(ScrollView, can_focus=True):
 
     def show(self, change: Change, chosen: frozenset[int], *, last: bool = False) -> None:
         """Show another change, from its first hunk on, or from its last."""
-        self._ascii_only = self.app.console.options.ascii_only
+        self._ascii_only = are_few(self.app)
         self._change, self._sides = change, Sides(change, ascii_only=self._ascii_only)
         self.set_reactive(DiffView.chosen, chosen)
         self._lay_out()

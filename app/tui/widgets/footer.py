@@ -10,11 +10,13 @@ from textual.content import Content
 from textual.widget import Widget
 
 from paceline.text import strip_controls
+from paceline.tui.signs import are_few
 from paceline.tui.widgets.rows import shorten
 
 BAR = 8  # cells of the context's bar
 GAP = " · "
 READING = "reading "  # in the state while a prompt is read
+REPLACING = ("editing an earlier message (Esc: never mind)", "editing an earlier message", "editing")
 PAST = 10  # more than any part's rank: what is of the answer before goes behind the others
 MODEL = 24  # cells of the model's name at most, where other parts would have no room
 
@@ -33,6 +35,7 @@ class Figures:
     about: bool = False  # the tokens are an estimate
     queued: int = 0  # messages that wait
     hint: str = ""  # such as "? keys"
+    replaces: bool = False  # the next message takes the place of an earlier one
 
 
 def reading(done: int, total: int, seconds_left: float | None = None) -> str:
@@ -48,8 +51,8 @@ def reading(done: int, total: int, seconds_left: float | None = None) -> str:
 def line(figures: Figures, width: int, *, ascii_only: bool = False) -> str:
     """The footer as text of at most `width` cells: the least important parts go first where there is no room.
 
-    What stays longest: state, context, tokens per second, queue, model, acceptance, speed-up, hint. While a prompt is
-    read, the figures of the answer before get what room the others leave.
+    What stays longest: state, what is edited, context, tokens per second, queue, model, acceptance, speed-up, hint.
+    While a prompt is read, the figures of the answer before get what room the others leave.
     """
     parts = list(_parts(figures, width, ascii_only))
     gap = " | " if ascii_only else GAP
@@ -91,7 +94,7 @@ class Footer(Widget):
 
     def render(self) -> Content:
         """The line."""
-        return Content(line(self._figures, self.size.width, ascii_only=self.app.console.options.ascii_only))
+        return Content(line(self._figures, self.size.width, ascii_only=are_few(self.app)))
 
 
 def _parts(figures: Figures, width: int, ascii_only: bool) -> Iterator[tuple[int, list[str]]]:
@@ -104,6 +107,8 @@ def _parts(figures: Figures, width: int, ascii_only: bool) -> Iterator[tuple[int
         yield 4, [name, shorten(name, MODEL, mark), shorten(name, MODEL // 2, mark)]
     if state:
         yield 0, _state(state, width)
+    if figures.replaces:
+        yield 1, list(REPLACING)
     if figures.rate is not None:
         yield past + 2, [f"{figures.rate:.1f} tokens/s", f"{figures.rate:.0f} t/s"]
     if figures.acceptance is not None:

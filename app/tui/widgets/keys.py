@@ -12,6 +12,8 @@ from textual.events import Click, Resize
 from textual.screen import Screen
 from textual.widgets import Static
 
+from paceline.tui.signs import are_few
+
 GAP = "  "
 ROWS = 2  # at most
 MORE = "…"  # there are others
@@ -64,7 +66,7 @@ class KeyLine(Static):
             if column and start + size > width and len(rows) < ROWS:
                 rows, start, column = [*rows, Content("")], 0, 0
             if start + size > width:
-                more = "~" if self.app.console.options.ascii_only else MORE
+                more = "~" if are_few(self.app) else MORE
                 rows[-1] += f" {more}" if column + 2 <= width else ""
                 break
             found.append(Shown(binding.key, len(rows) - 1, start, start + size))
@@ -84,6 +86,7 @@ _NAMES = {
 }
 _NAMES |= {name: name.capitalize() for name in ("tab", "home", "end", "insert", "delete")}
 _NAMES |= {"up": "↑", "down": "↓", "left": "←", "right": "→"}
+_IN_WORDS = {name: name.capitalize() for name in ("enter", "up", "down", "left", "right")}
 
 
 def spelled(app: App[Any], binding: Binding) -> str:
@@ -91,7 +94,9 @@ def spelled(app: App[Any], binding: Binding) -> str:
     if binding.key_display:
         return binding.key_display
     *modifiers, key = binding.key.split("+")
-    if key in _NAMES:
+    if key in _IN_WORDS and are_few(app):
+        name = _IN_WORDS[key]
+    elif key in _NAMES:
         name = _NAMES[key]
     elif key[:1] == "f" and key[1:].isdigit():
         name = key.upper()

@@ -7,6 +7,7 @@ from pathlib import Path
 from textual.content import Content
 from textual.widget import Widget
 
+from paceline.tui.signs import are_few
 from paceline.tui.widgets.rows import shorten
 
 STEPS = "▁▂▃▄▅▆▇█"
@@ -33,18 +34,12 @@ class Rounds(Widget):
         if self.display:
             self.refresh()
 
-    def clear(self) -> None:
-        """Forgets all rounds."""
-        self._rates.clear()
-        self._accepted.clear()
-        self.refresh()
-
     def render(self) -> Content:
         """The two curves, or what they will show."""
         width, height = self.size.width, max(1, self.size.height // 2)
         if not self._rates:
             return Content(shorten("tokens/s and acceptance of each round, once an answer is written", width))
-        steps = ASCII_STEPS if self.app.console.options.ascii_only else STEPS
+        steps = ASCII_STEPS if are_few(self.app) else STEPS
         rates = list(self._rates)[-max(1, width - LABEL) :]
         accepted = list(self._accepted)[-max(1, width - LABEL) :]
         highest = usual(rates)

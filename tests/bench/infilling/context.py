@@ -17,8 +17,8 @@ from bench.infilling.contestants import Ours
 from bench.infilling.holes import Hole
 from bench.infilling.passing import runs
 from paceline.lsp.ahead import SHARE
-from paceline.lsp.completing import PREFIX
 from paceline.lsp.context.gather import Context
+from paceline.lsp.engine import PREFIX
 from paceline.lsp.place import Place
 from paceline.prompts.context import Attachment
 

@@ -98,8 +98,8 @@ async def replay(chosen: argparse.Namespace) -> Figures:
     from paceline.client.async_client import connect
     from paceline.daemon import ending
     from paceline.daemon.runtime import Runtime
-    from paceline.lsp.completing import Engine
     from paceline.lsp.context.gather import Context
+    from paceline.lsp.engine import Engine
     from paceline.lsp.figures import Figures as Counts
     from paceline.lsp.figures_store import Store
     from paceline.lsp.session import Session
@@ -187,10 +187,11 @@ async def one(session: object, name: str, text: str, strokes: list, figures: Fig
 
     for number, key in enumerate(strokes):
         await asyncio.sleep(key.wait)
+        removed = text[key.at - key.removed : key.at]
         text = keyboard.applied(text, key)
         version += 1
         at = key.at - key.removed + len(key.text)
-        session.changed(uri, text, key.at - key.removed, key.at, key.text, lambda at=at: place(at))
+        session.changed(uri, text, key.at - key.removed, removed, key.text, lambda at=at: place(at))
         task = asyncio.create_task(request(place(at), number))
         waiting.add(task)
         task.add_done_callback(lambda done: (waiting.discard(done), done.cancelled() or complain(done)))

@@ -51,7 +51,37 @@ def test_a_new_file_comes_with_its_folders_and_goes_again(root, journal):
     entry = journal.apply(root, [Accepted("new/deep/a.py", None, "x\n")])
     assert (root / "new/deep/a.py").read_text() == "x\n"
     journal.undo(entry)
-    assert not (root / "new/deep/a.py").exists()
+    assert list(root.iterdir()) == []
+
+
+def test_folders_stay_in_which_something_else_is_by_now(root, journal):
+    (root / "old").mkdir()
+    entry = journal.apply(root, [Accepted(name, None, "x\n") for name in ("old/a.py", "new/a.py", "new/deep/b.py")])
+    put(root, "new/mine.py")
+    journal.undo(entry)
+    assert sorted(path.relative_to(root).as_posix() for path in root.rglob("*")) == ["new", "new/mine.py", "old"]
+
+
+def test_an_entry_of_an_earlier_version_can_be_undone(root, journal):
+    entry = journal.apply(root, [Accepted("new/a.py", None, "x\n")])
+    (path,) = (journal.folder / "entries").iterdir()
+    older = msgspec.json.decode(path.read_bytes())
+    for kept in older["files"]:
+        del kept["made"]
+    path.write_bytes(msgspec.json.encode(older))
+    (known,) = journal.entries()
+    assert known.id == entry.id
+    journal.undo(known)
+    assert list((root / "new").iterdir()) == []
+
+
+def test_a_journal_in_which_nothing_can_be_written_is_said(root, journal):
+    path = put(root, "a.py")
+    (journal.folder / "lock").mkdir(parents=True)  # as good as a folder that is read-only, for root too
+    with pytest.raises(InputError, match="cannot keep what is changed") as raised:
+        journal.apply(root, [Accepted("a.py", "one\r\ntwo", "x")])
+    assert "whose the folder is" in raised.value.hint
+    assert path.read_bytes() == b"one\r\ntwo"
 
 
 def test_a_deleted_file_comes_back(root, journal):

@@ -55,6 +55,13 @@ def infill(service=None, **body):
     return api, api.post("/infill", {"input_prefix": "a = (", "input_suffix": ")", **body})
 
 
+def test_texts_that_a_hole_may_quote_help_to_guess_and_are_not_shown():
+    service = FakeService()
+    _, reply = infill(service, references=[{"filename": "b.py", "text": "x = 1"}])
+    assert reply.status == 200
+    assert [each.references for each in service.asked] == [(("b.py", "x = 1"),)]
+
+
 def test_the_answer_has_the_fields_of_llama_cpps():
     api, reply = complete(FakeService(saying(" upon\n", "a time")), n_predict=5)
     answer = reply.json()

@@ -48,14 +48,6 @@ def test_a_long_chunk_is_cut_to_whole_lines():
     assert text.split("\n")[-1] == f"line {LINES - 1}"
 
 
-def test_chunks_of_a_document_can_be_forgotten():
-    chunks = Chunks()
-    chunks.add("file:///a", "a", numbered(1))
-    chunks.add("file:///b", "b", numbered(2))
-    chunks.forget("file:///a")
-    assert texts(chunks) == [numbered(2)]
-
-
 sets = st.frozensets(st.sampled_from("abcdef"))
 
 

@@ -169,6 +169,81 @@ def test_what_is_visible_in_another_file_is_shown(editor):
     assert "line_200 = derailleur" not in shown.text
 
 
+def test_a_file_that_a_person_only_looks_at_is_shown_from_where_they_look(editor):
+    lines = "".join(f"line_{number} = derailleur\n" for number in range(300))
+    for name in ("first.py", "second.py", "unseen.py"):
+        editor.open(name, lines)
+    editor.open("main.py", "derailleur = None\n")
+    editor.context.focused(editor.uri("first.py"))
+    editor.context.visible(editor.uri("second.py"), 100, 140)
+    editor.context.focused(editor.uri("second.py"))  # an editor that does not say where: where it was last
+    shown = {each.name: each.text for each in editor.shown("main.py", 4 * BUDGET)}
+    assert set(shown) == {"first.py", "second.py"}
+    assert "line_3 = derailleur" in shown["first.py"]
+    assert "line_120 = derailleur" in shown["second.py"]
+
+
+def test_the_file_that_was_looked_at_last_comes_before_one_that_was_looked_at_earlier(editor):
+    for name in ("a.py", "b.py"):
+        editor.open(name, "".join(f"{name[0]}_{number} = derailleur\n" for number in range(30)))
+    editor.open("main.py", "derailleur = None\n")
+    for last, other in (("a.py", "b.py"), ("b.py", "a.py")):
+        editor.context.closed(editor.uri("main.py"))  # what it was shown before does not weigh
+        editor.open("main.py", "derailleur = None\n")
+        editor.context.focused(editor.uri(other))
+        editor.context.focused(editor.uri(last))
+        assert [each.name for each in editor.shown("main.py", 1200)] == [last]
+
+
+def quotable(editor, path="main.py"):
+    editor.context.refresh(editor.place(path))
+    return editor.context.quotable(editor.place(path))
+
+
+def test_other_open_files_may_be_quoted_the_last_used_first_and_only_so_many(editor):
+    for number in range(module.QUOTED + 2):
+        editor.open(f"o{number}.py", f"value_{number} = {number}\n")
+    editor.open("main.py", "x = 1\n")
+    editor.context.focused(editor.uri("o1.py"))
+    names = [each.name for each in quotable(editor)]
+    assert names == ["o1.py", *(f"o{number}.py" for number in range(module.QUOTED + 1, 2, -1))]
+
+
+def test_of_long_files_that_part_may_be_quoted_that_was_edited_last(editor):
+    lines = "".join(f"line_{number} = {number}\n" for number in range(8000))
+    editor.open("other.py", lines)
+    editor.open("third.py", lines)
+    editor.open("main.py", "x = 1\n")
+    at = lines.index("line_5000 ")
+    editor.edit("other.py", at, at, "edited = 1\n")
+    (only,) = quotable(editor)
+    assert "edited = 1\n" in only.text
+    assert len(only.text) == module.QUOTABLE
+
+
+def test_no_secret_and_no_file_that_is_left_alone_may_be_quoted(editor):
+    key = "ghp_" + "a1B2" * 9
+    editor.write(".gitignore", "ignored.py\n")
+    editor.open("other.py", f"token = '{key}'\nvalue = 1\n")
+    for name in (".env", "ignored.py", "id_rsa"):
+        editor.open(name, "value = 1\n")
+    editor.open("main.py", "x = 1\n")
+    (only,) = quotable(editor)
+    assert only.name == "other.py"
+    assert "value = 1" in only.text
+    assert key not in only.text
+
+
+def test_nothing_may_be_quoted_where_other_files_are_off_or_before_they_were_judged(tmp_path):
+    off, on = Editor(tmp_path, ContextSettings(other_files=False)), Editor(tmp_path)
+    for each in (off, on):
+        each.open("other.py", "value = 1\n")
+        each.open("main.py", "x = 1\n")
+    assert quotable(off) == ()
+    assert on.context.quotable(on.place("main.py")) == ()
+    assert len(quotable(on)) == 1
+
+
 def test_a_piece_that_was_cut_and_one_that_was_left_behind_are_shown(editor):
     cut = "def derailleur_one(hanger):\n    a = hanger\n    b = a\n    return b\n"
     editor.open("other.py", cut + "x = 1\n")
@@ -414,7 +489,7 @@ def test_events_of_documents_that_are_not_open_are_ignored(editor):
         event("file:///unknown.py")
     editor.context.changed("file:///unknown.py", "x", 0, 0, "x")
     editor.context.visible("file:///unknown.py", 0, 1)
-    editor.context.yanked("a\nb\nc\n")
+    editor.context.focused("file:///unknown.py")
     editor.open("main.py", MAIN)
     assert editor.shown("main.py") == ()
 

@@ -105,6 +105,7 @@ class ScriptedServer:
         edit = {"range": {"start": start, "end": place}, "newText": word + text}
         label = (word + text).split("\n")[0]
         item = {"label": label, "filterText": label, "textEdit": edit, "kind": 12, "preselect": True, "sortText": " "}
+        item["insertTextMode"] = 1  # as it is
         item["command"] = {"title": "Accept", "command": "paceline.accept", "arguments": [1]}
         return {"isIncomplete": True, "items": [item] if text else []}
 

@@ -52,7 +52,12 @@ class Extension {
       }),
       vscode.window.onDidChangeActiveTextEditor((editor) => {
         if (editor) {
-          this.tell("textDocument/didFocus", { textDocument: { uri: editor.document.uri.toString() } });
+          const [seen] = editor.visibleRanges;
+          const lines = seen && { start: { line: seen.start.line }, end: { line: seen.end.line } };
+          this.tell("textDocument/didFocus", {
+            textDocument: { uri: editor.document.uri.toString() },
+            visibleRange: lines,
+          });
         }
       }),
     );
