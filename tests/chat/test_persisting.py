@@ -73,6 +73,13 @@ def talk(file, engine, store=None):
     return Conversation(session, store, engine, told.append), store, told
 
 
+def begun(file):
+    """An answer that has begun, in a store that is open."""
+    store = Store(file)
+    session = store.create("/work")
+    return store, session, store.add(session.id, answer("", None, "streaming"))
+
+
 async def over(conversation):
     while conversation.answering:
         await asyncio.sleep(0)
@@ -141,9 +148,7 @@ async def test_an_end_that_could_not_be_kept_is_kept_at_leaving(file, writer, mo
 
 
 def test_what_is_owed_is_kept_when_the_store_is_closed(file, writer):
-    store = Store(file)
-    session = store.create("/work")
-    turn = store.add(session.id, answer("", None, "streaming"))
+    store, session, turn = begun(file)
     writer.begin()
     for text in ("one ", "two"):
         with pytest.raises(LockedError):
@@ -155,9 +160,7 @@ def test_what_is_owed_is_kept_when_the_store_is_closed(file, writer):
 
 
 def test_what_is_owed_is_there_when_the_session_is_opened_again(file, writer):
-    store = Store(file)
-    session = store.create("/work")
-    turn = store.add(session.id, answer("", None, "streaming"))
+    store, session, turn = begun(file)
     writer.begin()
     with pytest.raises(LockedError):
         store.append(turn.id, "one", [])
@@ -166,9 +169,7 @@ def test_what_is_owed_is_there_when_the_session_is_opened_again(file, writer):
 
 
 def test_what_is_owed_to_a_session_that_was_deleted_is_forgotten(file, writer):
-    store, other = Store(file), Store(file)
-    session = store.create("/work")
-    turn = store.add(session.id, answer("", None, "streaming"))
+    (store, session, turn), other = begun(file), Store(file)
     writer.begin()
     with pytest.raises(LockedError):
         store.append(turn.id, "one", [])

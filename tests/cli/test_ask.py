@@ -17,7 +17,7 @@ THEIR_TIMINGS = {
 }  # fmt: skip
 OUR_TIMINGS = {
     "rounds", "mean_accepted_length", "drafting_ms", "verifying_ms", "sampling_ms", "wasted_n", "speed_up",
-    "drafters", "notes", "queued_ms", "strict_n",
+    "drafters", "notes", "queued_ms", "strict_n", "usual_prompt_per_second",
 }  # fmt: skip
 SPECULATION = ("auto", "off", "ngram", "draft", "lookahead")
 STEADY = "Say it 2?"  # no token of its answer leads by less than 0.09 logits; rounding moves that by 0.01

@@ -200,7 +200,10 @@ def _neovim(folders: Path, least: tuple[int, int]) -> Iterator[Neovim]:
     (modules / "paceline").symlink_to(EDITORS / "neovim")
     api = pynvim.attach(
         "child",
-        argv=[binary, "--embed", "--headless", "-u", "NONE", "--cmd", f"set rtp+={folders / 'runtime'} | filetype on"],
+        argv=[
+            *(binary, "--embed", "--headless", "-u", "NONE", "--cmd", f"set rtp+={folders / 'runtime'} | filetype on"),
+            *("--cmd", f"cd {folders}"),  # in a repository, a buffer without a file would have a server of its own
+        ],
     )
     yield Neovim(api, folders)
     with pytest.MonkeyPatch.context() as patch:
