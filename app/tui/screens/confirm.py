@@ -61,14 +61,15 @@ class ConfirmScreen(Dialog[bool | None]):
 
     CSS_PATH: ClassVar = ["dialog.tcss", "confirm.tcss"]
     GUARDED: ClassVar = True
+    SCROLLED: ClassVar = "#lines"
     AUTO_FOCUS = "#no"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "answer(True)", "Yes", id="confirm.yes"),
         Binding("n", "answer(False)", "No", id="confirm.no"),
         Binding("escape", "leave", "Never mind", id="confirm.leave"),
         Binding("left,right", "other", "Yes/No", show=False, id="confirm.other"),
-        Binding("up,k", "scroll(-1)", "Up", show=False, id="confirm.up"),
-        Binding("down,j", "scroll(1)", "Down", show=False, id="confirm.down"),
+        Binding("up,k", "scroll_text(-1)", "Up", show=False, id="confirm.up"),
+        Binding("down,j", "scroll_text(1)", "Down", show=False, id="confirm.down"),
         Binding("pageup", "page(-1)", "Page up", show=False, id="confirm.page_up"),
         Binding("pagedown,space", "page(1)", "Page down", show=False, id="confirm.page_down"),
     ]
@@ -115,11 +116,7 @@ class ConfirmScreen(Dialog[bool | None]):
         """The other button, by keys."""
         self.query_one("#no" if self.focused is self.query_one("#yes") else "#yes").focus()
 
-    def action_scroll(self, step: int) -> None:
-        """Lines that do not fit."""
-        self.query_one("#lines").scroll_relative(y=step, animate=False)
-
     def action_page(self, step: int) -> None:
-        """A page of them."""
+        """A page of lines that do not fit."""
         lines = self.query_one("#lines")
         lines.scroll_relative(y=step * max(1, lines.size.height - 1), animate=False)

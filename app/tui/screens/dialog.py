@@ -69,6 +69,7 @@ class Dialog(ModalScreen[Result]):
     GUARD: ClassVar = 0.5  # seconds after its opening in which keys are still meant for what was there before
     GUARDED: ClassVar = False  # whether it has one: those that write or fetch something
     _opened_at = inf  # of the clock that events have
+    SCROLLED: ClassVar = ""  # what `scroll_text` scrolls, of those that bind keys to it
     HEADING = ""
     MORE: ClassVar = "Tab, then ↓: the rest"  # how a text is read on that has no room
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (80, "-usual"), (110, "-wide")]  # noqa: RUF012 - as Textual has it
@@ -79,6 +80,10 @@ class Dialog(ModalScreen[Result]):
     def action_interrupt(self) -> None:
         """As Esc."""
         self.app.simulate_key("escape")
+
+    def action_scroll_text(self, step: int) -> None:
+        """A line of what does not fit, by keys that a subclass binds."""
+        self.query_one(self.SCROLLED, Widget).scroll_relative(y=step, animate=False)
 
     def takes(self, event: Event) -> bool:
         """Whether an input was made for this dialog: not before a person can have seen what it asks."""

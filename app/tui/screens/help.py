@@ -87,11 +87,11 @@ class HelpScreen(Dialog[None]):
 
     CSS_PATH: ClassVar = ["dialog.tcss", "help.tcss"]
     HEADING = "Help"
-    AUTO_FOCUS = "#tables"
+    AUTO_FOCUS = SCROLLED = "#tables"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,question_mark,f1", "dismiss", "Back", id="help.back"),
-        Binding("down,j", "scroll_tables(1)", "Down", show=False),
-        Binding("up,k", "scroll_tables(-1)", "Up", show=False),
+        Binding("down,j", "scroll_text(1)", "Down", show=False),
+        Binding("up,k", "scroll_text(-1)", "Up", show=False),
     ]
 
     def __init__(
@@ -124,10 +124,6 @@ class HelpScreen(Dialog[None]):
                     yield Static(_table([(", ".join(each.keys), each.does) for each in self._turns]))
             yield Line("Commands", classes="title")
             yield Static(_table([(each.usage, _with_aliases(each)) for each in self._commands]))
-
-    def action_scroll_tables(self, step: int) -> None:
-        """A line."""
-        self.query_one("#tables").scroll_relative(y=step, animate=False)
 
 
 PROMPT = (

@@ -14,11 +14,11 @@ class SaidScreen(Dialog[None]):
 
     CSS_PATH: ClassVar = ["dialog.tcss", "said.tcss"]
     HEADING = "What was said lately"
-    AUTO_FOCUS = "#said"
+    AUTO_FOCUS = SCROLLED = "#said"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,enter", "leave", "Back", id="said.back"),
-        Binding("down,j", "scroll_said(1)", "Down", show=False, id="said.down"),
-        Binding("up,k", "scroll_said(-1)", "Up", show=False, id="said.up"),
+        Binding("down,j", "scroll_text(1)", "Down", show=False, id="said.down"),
+        Binding("up,k", "scroll_text(-1)", "Up", show=False, id="said.up"),
     ]
 
     def __init__(self, text: str) -> None:
@@ -30,10 +30,6 @@ class SaidScreen(Dialog[None]):
         """The text."""
         with VerticalScroll(id="said"):
             yield Line(self._text or "Nothing was said yet.")
-
-    def action_scroll_said(self, step: int) -> None:
-        """A line."""
-        self.query_one("#said").scroll_relative(y=step, animate=False)
 
     def action_leave(self) -> None:
         """Back."""

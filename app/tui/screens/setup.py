@@ -23,6 +23,7 @@ class SetupScreen(FetchingDialog):
 
     CSS_PATH: ClassVar = ["dialog.tcss", "setup.tcss"]
     GUARDED: ClassVar = True
+    SCROLLED: ClassVar = "#text"
     HEADING = "Nothing is set up yet"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "fetch", "Fetch", id="setup.fetch"),
@@ -95,10 +96,6 @@ class SetupScreen(FetchingDialog):
         """Ask again what there is, and whether it may be fetched."""
         self.tell("")
         self._ask()
-
-    def action_scroll_text(self, step: int) -> None:
-        """A line of what does not fit."""
-        self.query_one("#text").scroll_relative(y=step, animate=False)
 
     def action_others(self) -> None:
         """Choose from all pairs."""
